@@ -1,0 +1,56 @@
+# One command each; every one sets up .venv first where it is missing or out of date.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+
+# A copied or moved checkout gets a stamp of another name, so that it does not use the .venv of the first.
+STAMP := .venv/installed-$(shell pwd | cksum | cut -d' ' -f1)
+
+# Installing in place maps each module to its file: one that was renamed or removed needs a new map.
+GONE := $(shell cat .venv/modules 2>/dev/null | while read -r file; do test -e "$$file" || echo again; done | head -n 1)
+
+# Every pip call, the isolated build included, stays on the pinned versions (older pip reads only the first name).
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench sanitize clean again
+
+help:  ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */make \1|/' | column -t -s '|'
+
+setup: $(STAMP)  ## .venv with the package installed in place; then: .venv/bin/weyl
+
+demo: $(STAMP)  ## a first embedding of a built-in graph, with scores and a picture
+	$(BIN)/python examples/first_embedding.py
+
+test: $(STAMP)  ## all tests; make test ARGS="tests/kernels -k zero" for some
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(STAMP)  ## lint, format, types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(STAMP)  ## all benchmarks
+	$(BIN)/python -m benchmarks
+
+sanitize:  ## the native code under the address, undefined-behaviour and thread sanitizers
+	@mkdir -p build
+	$(CXX) -std=c++17 -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all \
+		native/svd_variant.cpp tests/native/check_svd.cpp -Inative -pthread -o build/check_svd_address
+	build/check_svd_address
+	$(CXX) -std=c++17 -g -O1 -fsanitize=thread \
+		native/svd_variant.cpp tests/native/check_svd.cpp -Inative -pthread -o build/check_svd_thread
+	build/check_svd_thread
+
+clean:  ## removes .venv and everything built
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*) $(GONE)
+	@test -e $@ || $(PYTHON) -m venv --clear .venv
+	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	@find weyl -name '*.py' > .venv/modules
+	@$(BIN)/python -c "from weyl.kernels import native; print('compiled kernel:', 'yes' if native.available() else 'no, weyl will use pure torch')"
+	@touch $@

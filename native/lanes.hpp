@@ -1,0 +1,145 @@
+// What one vector register of real numbers can do.
+//
+// The algorithms in native/ are templates on a Lane type. On a CPU a Lane is a Pack, a register whose lanes hold the
+// same entry of several matrices; a plain float or double is a Lane too, of width one: that is what one GPU thread
+// uses. Nothing here needs the standard library beyond memcpy, so that the header also compiles at run time for GPUs.
+#pragma once
+
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define WEYL_INLINE __host__ __device__ __forceinline__
+#define WEYL_FUNCTION __host__ __device__
+#elif defined(__GNUC__)
+#define WEYL_INLINE inline __attribute__((always_inline))
+#define WEYL_FUNCTION
+#else
+#define WEYL_INLINE inline
+#define WEYL_FUNCTION
+#endif
+
+#if !defined(__CUDACC_RTC__)
+#include <cmath>
+#include <cstring>
+#endif
+
+// The same source is compiled once for each instruction set. Each copy lives in a namespace of its own: otherwise
+// the linker would merge equally named templates and could keep the one that this machine cannot execute.
+#ifndef WEYL_VARIANT
+#define WEYL_VARIANT portable
+#endif
+
+namespace weyl {
+inline namespace WEYL_VARIANT {
+
+template <class Real> struct Machine;
+
+template <> struct Machine<float> {
+    using Bits = unsigned int;
+    using Integer = int;
+    static constexpr int mantissa_bits = 23, largest_exponent = 127;
+    static constexpr float epsilon = 1.1920929e-07f, smallest_normal = 1.17549435e-38f;
+};
+
+template <> struct Machine<double> {
+    using Bits = unsigned long long;
+    using Integer = long long;
+    static constexpr int mantissa_bits = 52, largest_exponent = 1023;
+    static constexpr double epsilon = 2.220446049250313e-16, smallest_normal = 2.2250738585072014e-308;
+};
+
+// 2^exponent, for exponents of normal numbers
+template <class Real> WEYL_INLINE Real power_of_two(int exponent) {
+    using Bits = typename Machine<Real>::Bits;
+    const Bits bits = static_cast<Bits>(exponent + Machine<Real>::largest_exponent) << Machine<Real>::mantissa_bits;
+    Real value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+// e with 2^e <= |x| < 2^(e+1); zero and subnormal numbers count as just below the smallest normal one
+template <class Real> WEYL_INLINE int exponent_of(Real x) {
+    using Bits = typename Machine<Real>::Bits;
+    Bits bits;
+    memcpy(&bits, &x, sizeof bits);
+    return static_cast<int>((bits << 1) >> (Machine<Real>::mantissa_bits + 1)) - Machine<Real>::largest_exponent;
+}
+
+// ---- one lane: plain numbers
+
+template <class Lane> struct LaneTraits {
+    using Real = Lane;
+    static constexpr int width = 1;
+};
+
+WEYL_INLINE float square_root(float x) { return sqrtf(x); }
+WEYL_INLINE double square_root(double x) { return sqrt(x); }
+WEYL_INLINE float select(bool mask, float yes, float no) { return mask ? yes : no; }
+WEYL_INLINE double select(bool mask, double yes, double no) { return mask ? yes : no; }
+WEYL_INLINE bool any(bool mask) { return mask; }
+WEYL_INLINE float get_lane(float x, int) { return x; }
+WEYL_INLINE double get_lane(double x, int) { return x; }
+WEYL_INLINE void set_lane(float& x, int, float value) { x = value; }
+WEYL_INLINE void set_lane(double& x, int, double value) { x = value; }
+
+// ---- many lanes: a vector register (GCC and Clang; other compilers work with one lane)
+
+#if defined(__GNUC__) && !defined(__CUDACC__) && !defined(__CUDACC_RTC__)
+#define WEYL_HAS_PACKS 1
+
+template <class Integer, int width> struct Mask {  // all bits of a lane set: true
+    typedef Integer Register __attribute__((vector_size(width * sizeof(Integer))));
+    Register lanes;
+
+    friend WEYL_INLINE Mask operator&(Mask x, Mask y) { return {x.lanes & y.lanes}; }
+
+    friend WEYL_INLINE bool any(Mask mask) {
+        constexpr int words = sizeof(Register) / sizeof(long long);
+        long long word[words], joined = 0;
+        memcpy(word, &mask.lanes, sizeof word);
+        for (int i = 0; i < words; ++i) joined |= word[i];
+        return joined != 0;
+    }
+};
+
+template <class Real_, int width_> struct Pack {
+    using Real = Real_;
+    static constexpr int width = width_;
+    typedef Real Register __attribute__((vector_size(width * sizeof(Real))));
+    using Truth = Mask<typename Machine<Real>::Integer, width>;
+    Register lanes;
+
+    Pack() = default;
+    WEYL_INLINE Pack(Real value) : lanes(value - Register{}) {}
+    static WEYL_INLINE Pack from(Register lanes) {
+        Pack pack;
+        pack.lanes = lanes;
+        return pack;
+    }
+
+    friend WEYL_INLINE Pack operator+(Pack x, Pack y) { return from(x.lanes + y.lanes); }
+    friend WEYL_INLINE Pack operator-(Pack x, Pack y) { return from(x.lanes - y.lanes); }
+    friend WEYL_INLINE Pack operator*(Pack x, Pack y) { return from(x.lanes * y.lanes); }
+    friend WEYL_INLINE Pack operator/(Pack x, Pack y) { return from(x.lanes / y.lanes); }
+    friend WEYL_INLINE Pack operator-(Pack x) { return from(-x.lanes); }
+    friend WEYL_INLINE Truth operator<(Pack x, Pack y) { return {x.lanes < y.lanes}; }
+    friend WEYL_INLINE Truth operator>(Pack x, Pack y) { return {x.lanes > y.lanes}; }
+    friend WEYL_INLINE Pack select(Truth truth, Pack yes, Pack no) {
+        return from(truth.lanes ? yes.lanes : no.lanes);
+    }
+    friend WEYL_INLINE Real get_lane(const Pack& x, int lane) { return x.lanes[lane]; }
+    friend WEYL_INLINE void set_lane(Pack& x, int lane, Real value) { x.lanes[lane] = value; }
+    friend WEYL_INLINE Pack square_root(Pack x) {  // becomes one instruction under -fno-math-errno
+        Pack root;
+        for (int lane = 0; lane < width; ++lane) root.lanes[lane] = square_root(x.lanes[lane]);
+        return root;
+    }
+};
+
+template <class Real_, int width_> struct LaneTraits<Pack<Real_, width_>> {
+    using Real = Real_;
+    static constexpr int width = width_;
+};
+
+#endif
+
+}  // namespace WEYL_VARIANT
+}  // namespace weyl

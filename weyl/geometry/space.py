@@ -1,0 +1,301 @@
+"""Space: the public face of every space. Points come in, whatever their dtype; mathematics happens in float64.
+
+float32 is a storage format here: the geometry computes in float64 (and beyond, see twofold.py) and rounds once at the
+end; speed in float32 is the business of the kernels. Inside, points and tangent vectors are real tensors whose last
+axes are `point_shape`; complex tensors are accepted and come back as such.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .chamber import Chamber
+from .norms import BoundNorm, bind
+
+LOOSE = {torch.float64: 1e-7, torch.float32: 1e-3}  # how far from symmetric, relatively, an argument may be
+TOLERANCE = {torch.float64: 1e-14, torch.float32: 1e-8}  # estimated error from which distances turn to Twofold
+
+
+class Visit:
+    """The arguments of one call as float64 storage, and the way back to the form they came in."""
+
+    def __init__(self, dtype: torch.dtype, tensors: list[Tensor]):
+        self.dtype, self.tensors = dtype, tensors
+
+    def value(self, value: Tensor) -> Tensor:
+        return value.to(_real(self.dtype))
+
+    def point(self, point: Tensor) -> Tensor:
+        point = self.value(point)
+        return torch.view_as_complex(point.contiguous()) if self.dtype.is_complex else point
+
+
+def _real(dtype: torch.dtype) -> torch.dtype:
+    return {torch.complex64: torch.float32, torch.complex128: torch.float64}.get(dtype, dtype)
+
+
+class Space(ABC):
+    """A space of points with vector-valued distances; see `SymmetricSpace` for how one is made."""
+
+    name: str  # the expression that makes it
+    point_shape: tuple[int, ...]  # of one point, real numbers
+    dim: int
+    complex_points: bool = False  # whether the last axis of 2 may come as complex numbers
+    notes: tuple[str, ...] = ()  # what a reader should know: reducible, flat, a double cover
+
+    @property
+    @abstractmethod
+    def chamber(self) -> Chamber: ...
+
+    @property
+    def rank(self) -> int:
+        """The dimension of a maximal flat."""
+        return self.chamber.rank
+
+    def parameters(self) -> list[nn.Parameter]:
+        """What is learned with the points: a curvature."""
+        return []
+
+    # ── what a kind of space writes, on float64 storage ──────────────────────────────────────────────────────────
+    @abstractmethod
+    def origin(self) -> Tensor: ...
+    @abstractmethod
+    def vector_at(self, p: Tensor, q: Tensor, tolerance: float) -> Tensor: ...
+    @abstractmethod
+    def exp_at(self, p: Tensor, X: Tensor) -> Tensor: ...
+    @abstractmethod
+    def log_at(self, p: Tensor, q: Tensor) -> Tensor: ...
+    @abstractmethod
+    def retract_at(self, p: Tensor, X: Tensor) -> Tensor: ...
+    @abstractmethod
+    def transport_at(self, p: Tensor, q: Tensor, X: Tensor) -> Tensor: ...
+    @abstractmethod
+    def inner_at(self, p: Tensor, X: Tensor, Y: Tensor) -> Tensor: ...
+    @abstractmethod
+    def gradient_at(self, p: Tensor, gradient: Tensor) -> Tensor: ...
+    @abstractmethod
+    def reflect_at(self, p: Tensor, q: Tensor) -> Tensor: ...
+    @abstractmethod
+    def random_tangents(self, p: Tensor, generator: torch.Generator) -> Tensor: ...
+    @abstractmethod
+    def random_motion(self, generator: torch.Generator, spread: float) -> Any: ...
+    @abstractmethod
+    def act_at(self, g: Any, p: Tensor) -> Tensor: ...
+    @abstractmethod
+    def structured(self, x: Tensor) -> Tensor:
+        """The nearest storage that a point or a tangent vector can have (symmetric, say); linear."""
+
+    @abstractmethod
+    def defect(self, p: Tensor) -> str | None:
+        """Why one finite, structured point (unbatched) is outside, or None."""
+
+    @abstractmethod
+    def nearest(self, p: Tensor, margin: float, target: float) -> Tensor:
+        """Points at a relative margin from the boundary stay, others come inside to the target margin."""
+
+    def reach(self, dtype: torch.dtype = torch.float64) -> float:
+        """How far from o points can be stored in a dtype, in every component of v: the end of a compact space too."""
+        return math.inf
+
+    # ── distances ────────────────────────────────────────────────────────────────────────────────────────────────
+    def vector_distance(self, p: Tensor, q: Tensor) -> Tensor:
+        """The vector-valued distance v(p, q) in the Weyl chamber: (..., chamber.length), differentiable."""
+        visit = self._visit(p, q)
+        tolerance = TOLERANCE[_real(visit.dtype)]
+        return visit.value(self.vector_at(*visit.tensors, tolerance))
+
+    def distance(self, p: Tensor, q: Tensor, metric: str | BoundNorm = "f1") -> Tensor:
+        """F(v(p, q)) for a metric: riemannian, f1, finf, fmin, lp(3), weighted(2, 1); (...)."""
+        visit = self._visit(p, q)
+        tolerance = TOLERANCE[_real(visit.dtype)]
+        return visit.value(self.norm(metric)(self.vector_at(*visit.tensors, tolerance)))
+
+    def norm(self, metric: str | BoundNorm = "f1") -> BoundNorm:
+        """The norm on the chamber that a metric names; ValueError with the reason where it is none."""
+        return bind(metric, self.chamber)
+
+    # ── the geometry ─────────────────────────────────────────────────────────────────────────────────────────────
+    def exp(self, p: Tensor, X: Tensor) -> Tensor:
+        """The point reached from p after unit time along the geodesic with velocity X."""
+        visit = self._visit(p, tangents=(X,))
+        return visit.point(self.exp_at(*visit.tensors))
+
+    def log(self, p: Tensor, q: Tensor) -> Tensor:
+        """The velocity at p of the shortest geodesic that reaches q after unit time."""
+        visit = self._visit(p, q)
+        return visit.point(self.log_at(*visit.tensors))
+
+    def geodesic(self, p: Tensor, q: Tensor, t: float | Tensor) -> Tensor:
+        """The point at time t of the geodesic from p (t = 0) to q (t = 1); t broadcasts with the batch."""
+        visit = self._visit(p, q)
+        a, b = visit.tensors
+        time = torch.as_tensor(t, dtype=a.dtype, device=a.device)
+        time = time.reshape(*time.shape, *[1] * len(self.point_shape))
+        return visit.point(self.exp_at(a, time * self.log_at(a, b)))
+
+    def retract(self, p: Tensor, X: Tensor) -> Tensor:
+        """A cheap second-order substitute for exp that never leaves the space."""
+        visit = self._visit(p, tangents=(X,))
+        return visit.point(self.retract_at(*visit.tensors))
+
+    def transport(self, p: Tensor, q: Tensor, X: Tensor) -> Tensor:
+        """X at p carried in parallel along the shortest geodesic to q."""
+        visit = self._visit(p, q, tangents=(X,))
+        return visit.point(self.transport_at(*visit.tensors))
+
+    def inner(self, p: Tensor, X: Tensor, Y: Tensor) -> Tensor:
+        """The Riemannian inner product ⟨X, Y⟩ at p: (...)."""
+        visit = self._visit(p, tangents=(X, Y))
+        return visit.value(self.inner_at(*visit.tensors))
+
+    def riemannian_gradient(self, p: Tensor, euclidean_gradient: Tensor) -> Tensor:
+        """The tangent vector G with ⟨G, X⟩ = Σ euclidean_gradient · X for all X (what backward() leaves in .grad)."""
+        visit = self._visit(p, loose=(euclidean_gradient,))
+        return visit.point(self.gradient_at(*visit.tensors))
+
+    def reflect(self, p: Tensor, q: Tensor) -> Tensor:
+        """The geodesic reflection of q at p, an isometry that fixes p."""
+        visit = self._visit(p, q)
+        return visit.point(self.reflect_at(*visit.tensors))
+
+    def act(self, g: Any, p: Tensor) -> Tensor:
+        """The isometry g (from `random_isometry`) applied to p."""
+        visit = self._visit(p)
+        return visit.point(self.act_at(g, *visit.tensors))
+
+    def mean(self, points: Tensor, weights: Tensor | None = None, steps: int = 200) -> Tensor:
+        """The Fréchet mean over the first axis: the point whose weighted squared distances sum to the least."""
+        visit = self._visit(points)
+        (x,) = visit.tensors
+        shape = (-1, *[1] * (x.ndim - 1))
+        if weights is not None and (weights.shape != x.shape[:1] or bool((weights < 0).any()) or not weights.sum() > 0):
+            raise ValueError(f"mean: expected {x.shape[0]} weights, none negative and not all zero")
+        share = torch.ones(x.shape[0]).to(x) if weights is None else weights.to(x)
+        share = (share / share.sum()).reshape(shape)
+        at, rate, last = x[0], 1.0, float("inf")
+        for _ in range(steps):
+            step = (share * self.log_at(at.expand_as(x), x)).sum(0)
+            size = float(self.inner_at(at, step, step).detach().amax().sqrt())
+            rate = rate / 2 if size > last else min(1.0, 1.2 * rate)
+            at, last = self.exp_at(at, rate * step), size
+            if size < 1e-13:
+                break
+        return visit.point(at)
+
+    # ── points ───────────────────────────────────────────────────────────────────────────────────────────────────
+    def basepoint(self, dtype: torch.dtype | None = None, device: torch.device | str | None = None) -> Tensor:
+        """The point o whose frame is the identity."""
+        dtype = dtype or torch.get_default_dtype()
+        return Visit(dtype, []).point(self.origin().to(device))
+
+    def random_points(
+        self, count: int | tuple[int, ...] = 1, spread: float = 1.0, seed: int | None = None, **options: Any
+    ) -> Tensor:
+        """`count` points, Gaussian in normal coordinates at o, root mean square distance `spread`.
+
+        Options: dtype (default torch's; complex where points are), device. The draw depends on the seed alone.
+        """
+        dtype, device = self._options("random_points", **options)
+        shape = (count,) if isinstance(count, int) else tuple(count)
+        o = self.origin().expand(*shape, *self.point_shape)
+        X = self.random_tangents(o, _generator(seed)) * (spread / max(self.dim, 1) ** 0.5)
+        eps = torch.finfo(_real(dtype)).eps
+        return Visit(dtype, []).point(self.nearest(self.exp_at(o, X).detach(), 4 * eps, 8 * eps).to(device))
+
+    def random_tangent(self, p: Tensor, seed: int | None = None) -> Tensor:
+        """A tangent vector at each p, Gaussian of mean square length dim."""
+        visit = self._visit(p)
+        (at,) = visit.tensors
+        drawn = self.random_tangents(at.cpu(), _generator(seed)).to(at.device)
+        return visit.point(drawn)
+
+    def random_isometry(self, seed: int | None = None, spread: float = 1.0) -> Any:
+        """An isometry for `act`: a random rotation about o, then one that moves o about `spread` far."""
+        return self.random_motion(_generator(seed), spread)
+
+    def project(self, p: Tensor, margin: float = 0.0) -> Tensor:
+        """The storage made a point: structured, inside, at a relative margin from the boundary where there is one."""
+        if not 0 <= margin < 1:
+            raise ValueError(f"project: margin must be in [0, 1), got {margin}")
+        visit = self._visit(loose=(p,))
+        (x,) = visit.tensors
+        eps = torch.finfo(_real(visit.dtype)).eps
+        return visit.point(self.nearest(self.structured(x), max(margin, 4 * eps), max(margin, eps**0.25)))
+
+    def why_not(self, p: Any) -> str | None:
+        """None where p is a point (or a batch of points) of the space, else the reason in one line."""
+        try:
+            visit = self._visit(p)
+        except (TypeError, ValueError) as error:
+            return str(error)
+        (x,) = visit.tensors
+        for index, point in enumerate(x.detach().reshape(-1, *self.point_shape)):
+            if (reason := self.defect(point)) is not None:
+                return f"{self.name}: point {index} {reason}" if x.ndim > len(self.point_shape) else reason
+        return None
+
+    # ── at the door ──────────────────────────────────────────────────────────────────────────────────────────────
+    def _visit(self, *points: Any, tangents: tuple = (), loose: tuple = ()) -> Visit:
+        """Arguments checked and made float64 storage: points and tangents structured, loose ones as they are."""
+        given = [*points, *tangents, *loose]
+        for tensor in given:
+            if not isinstance(tensor, Tensor):
+                kind = type(tensor).__name__
+                raise TypeError(f"{self.name}: expected a torch tensor, got {kind}; try torch.as_tensor(...)")
+        if len({tensor.dtype for tensor in given}) > 1 or len({tensor.device for tensor in given}) > 1:
+            kinds = ", ".join(f"{tensor.dtype} on {tensor.device}" for tensor in given)
+            raise ValueError(f"{self.name}: arguments of one dtype and device expected, got {kinds}")
+        dtype = given[0].dtype
+        if dtype not in (torch.float32, torch.float64, torch.complex64, torch.complex128):
+            raise ValueError(f"{self.name}: expected float32 or float64 (or complex of these), got {dtype}")
+        entered = [self._enter(tensor) for tensor in given]
+        for x in entered[: len(points) + len(tangents)]:
+            self._check_structure(x.detach(), LOOSE[_real(dtype)])
+        structured = [self.structured(x) for x in entered[: len(points) + len(tangents)]]
+        return Visit(dtype, structured + entered[len(structured) :])
+
+    def _enter(self, x: Tensor) -> Tensor:
+        if x.is_complex():
+            if not self.complex_points:
+                raise ValueError(f"{self.name}: points are real tensors (..., {self._shape()}), got {x.dtype}")
+            x = torch.view_as_real(x.resolve_conj())
+        if tuple(x.shape[x.ndim - len(self.point_shape) :]) != self.point_shape:
+            raise ValueError(f"{self.name}: expected a shape ending in {self._shape()}, got {tuple(x.shape)}")
+        return x.to(torch.float64)
+
+    def _check_structure(self, x: Tensor, tolerance: float) -> None:
+        if not x.numel():
+            return
+        flat = x.reshape(-1, math.prod(self.point_shape))
+        finite = flat.isfinite().all(-1)
+        if not bool(finite.all()):
+            raise ValueError(f"{self.name}: point {int((~finite).nonzero()[0])} of {len(flat)} has NaN or infinite entries")
+        off = (self.structured(x).reshape(flat.shape) - flat).abs().amax(-1) > tolerance * flat.abs().amax(-1)
+        if bool(off.any()):
+            raise ValueError(f"{self.name}: point {int(off.nonzero()[0])} of {len(flat)} is not {self.structure_name}")
+
+    structure_name: str = "of the right structure"
+
+    def _options(self, name: str, dtype: torch.dtype | None = None, device: Any = None) -> tuple[torch.dtype, Any]:
+        dtype = dtype or torch.get_default_dtype()
+        if dtype.is_complex and not self.complex_points:
+            raise ValueError(f"{self.name}.{name}: points are real, {dtype} was asked for")
+        return dtype, device
+
+    def _shape(self) -> str:
+        shape = ", ".join(map(str, self.point_shape))
+        return shape if not self.complex_points else f"{shape} (or complex, {', '.join(map(str, self.point_shape[:-1]))})"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _generator(seed: int | None) -> torch.Generator:
+    generator = torch.Generator()
+    generator.seed() if seed is None else generator.manual_seed(seed)
+    return generator

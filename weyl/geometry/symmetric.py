@@ -1,0 +1,134 @@
+"""SymmetricSpace: everything derived, once, from frames.
+
+A symmetric space is G/K. Each point p has a frame, an isometry g_p with g_p·o = p, and in the frame everything
+happens at the basepoint o, where the inner product is constant. A space writes the obligations under the banner and
+nothing else; all below it is final.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, final
+
+import torch
+from torch import Tensor
+
+from .space import Space
+
+Motion = tuple  # isometries of the space's own kind, applied from the last to the first
+
+
+class SymmetricSpace(Space):
+    """Points are tensors (..., *point_shape); an isometry is whatever the space makes of it."""
+
+    # ── what a symmetric space writes ────────────────────────────────────────────────────────────────────────────
+    weight: float | Tensor  # ⟨ξ, η⟩ at o is the sum of weight · ξ · η over the entries
+
+    @abstractmethod
+    def frame(self, p: Tensor) -> Any:
+        """g_p with g_p·o = p."""
+
+    @abstractmethod
+    def inverse(self, g: Any) -> Any: ...
+
+    @abstractmethod
+    def move(self, g: Any, q: Tensor) -> Tensor:
+        """g·q."""
+
+    @abstractmethod
+    def push(self, g: Any, q: Tensor, X: Tensor) -> Tensor:
+        """The differential of g at q, applied to X."""
+
+    @abstractmethod
+    def lift(self, p: Tensor, xi: Tensor) -> Tensor:
+        """The tangent vector g_p·ξ at p, for any ξ of the right shape (its part tangent at o counts)."""
+
+    @abstractmethod
+    def pull(self, p: Tensor, X: Tensor) -> Tensor:
+        """g_p⁻¹·X, tangent at o."""
+
+    @abstractmethod
+    def symmetry(self) -> Any:
+        """The geodesic reflection at o, as an isometry."""
+
+    @abstractmethod
+    def rotation(self, generator: torch.Generator) -> Any:
+        """A random isometry that fixes o."""
+
+    @abstractmethod
+    def transvection(self, xi: Tensor) -> Any:
+        """The isometry that carries o along the geodesic exp_o(tξ) to t = 1, and tangent vectors in parallel."""
+
+    @abstractmethod
+    def log_o(self, q: Tensor) -> Tensor:
+        """ξ with transvection(ξ)·o = q."""
+
+    @abstractmethod
+    def retract_o(self, xi: Tensor) -> Tensor:
+        """exp_o up to terms of third order, always inside."""
+
+    @abstractmethod
+    def flat_o(self, v: Tensor) -> Tensor:
+        """The tangent vector at o, in one fixed maximal flat, whose exponential lies at vector distance v."""
+
+    # ── derived ──────────────────────────────────────────────────────────────────────────────────────────────────
+    @final
+    def exp_at(self, p, X):
+        return self.move(self.frame(p), self.exp_o(self.pull(p, X)))
+
+    @final
+    def exp_o(self, xi: Tensor) -> Tensor:
+        return self.move(self.transvection(xi), self.origin().to(xi))
+
+    @final
+    def log_at(self, p, q):
+        xi = self.log_o(self.move(self.inverse(self.frame(p)), q))
+        if not bool(xi.detach().isfinite().all()):
+            raise ValueError(f"{self.name}: log has no answer where q lies on the cut locus of p (no unique geodesic)")
+        return self.lift(p, xi)
+
+    @final
+    def retract_at(self, p, X):
+        return self.move(self.frame(p), self.retract_o(self.pull(p, X)))
+
+    @final
+    def inner_at(self, p, X, Y):
+        axes = tuple(range(-len(self.point_shape), 0))
+        return (self.weight * self.pull(p, X) * self.pull(p, Y)).sum(axes)
+
+    @final
+    def transport_at(self, p, q, X):
+        g, o = self.frame(p), self.origin().to(p)
+        tau = self.transvection(self.log_o(self.move(self.inverse(g), q)))
+        return self.push(g, self.move(tau, o), self.push(tau, o, self.pull(p, X)))
+
+    @final
+    def gradient_at(self, p, gradient):
+        """The lift is linear in ξ, so the gradient in the frame is its adjoint, divided by the weight of the metric."""
+        with torch.enable_grad():
+            xi = torch.zeros_like(gradient + p).requires_grad_()
+            (adjoint,) = torch.autograd.grad(self.lift(p.detach(), xi), xi, gradient.expand_as(xi))
+        return self.lift(p, adjoint / self.weight)
+
+    @final
+    def reflect_at(self, p, q):
+        g = self.frame(p)
+        return self.act_at((g, self.symmetry(), self.inverse(g)), q)
+
+    @final
+    def act_at(self, g: Motion, p):
+        for step in reversed(g):
+            p = self.move(step, p)
+        return p
+
+    @final
+    def random_motion(self, generator, spread):
+        o = self.origin()
+        X = self.random_tangents(o, generator) * (spread / max(self.dim, 1) ** 0.5)
+        return self.frame(self.exp_o(X)), self.rotation(generator)
+
+    @final
+    def random_tangents(self, p, generator):
+        """The adjoint-symmetric Gaussian: noise in the frame, projected on the tangent space by lift and pull."""
+        noise = torch.randn(p.shape, dtype=torch.float64, generator=generator)
+        return self.lift(p, self.pull(self.origin().expand_as(p), noise) / torch.as_tensor(self.weight) ** 0.5)

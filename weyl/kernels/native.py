@@ -1,0 +1,99 @@
+"""The compiled CPU kernels (native/, C++), and pure torch where there is none."""
+
+import functools
+import logging
+import math
+from types import ModuleType
+
+import torch
+from torch import Tensor
+
+LARGEST_SIDE = 64
+"""Larger matrices go to torch: there LAPACK's blocks win over one matrix a vector lane."""
+
+_REAL = {
+    torch.float32: torch.float32,
+    torch.float64: torch.float64,
+    torch.complex64: torch.float32,
+    torch.complex128: torch.float64,
+}
+
+
+@functools.cache
+def _extension() -> ModuleType | None:
+    try:
+        from weyl import _native
+    except ImportError:
+        return None
+    return _native
+
+
+@functools.cache
+def _say_once(reason: str) -> None:
+    logging.getLogger("weyl").warning("%s: using torch.linalg.svd, which is slower on small matrices", reason)
+
+
+def available() -> bool:
+    """Whether the compiled CPU kernel was built when weyl was installed."""
+    return _extension() is not None
+
+
+def singular_value_decomposition(C: Tensor, threads: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """Thin singular value decomposition of many small matrices, C = U diag(s) Vh.
+
+    C is (..., p, q), float32, float64, complex64 or complex128; with k = min(p, q) the result is
+    U (..., p, k), s (..., k) non-increasing, Vh (..., k, q). U and Vh are orthonormal even where C is
+    rank-deficient; a matrix with an infinite or undefined entry gives NaN. Not differentiable: C is
+    detached (use a spectral function for gradients). `threads` defaults to torch.get_num_threads(),
+    and never changes the result.
+
+    On the CPU this is one-sided Jacobi: columns of very different lengths keep the relative accuracy
+    of small singular values (Demmel and Veselić 1992). Elsewhere it is torch.linalg.svd, said once.
+    """
+    _check(C, threads)
+    C = C.detach()
+    if max(C.shape[-2:]) > LARGEST_SIDE:
+        return _torch_decomposition(C)
+    extension = _extension()
+    if extension is None:
+        _say_once("weyl was installed without its compiled kernel")
+        return _torch_decomposition(C)
+    if C.device.type != "cpu":
+        _say_once(f"no compiled kernel for device {C.device.type!r}")
+        return _torch_decomposition(C)
+
+    *leading, p, q = C.shape
+    count, k = math.prod(leading), min(p, q)
+    U = C.new_empty(count, p, k)
+    s = C.new_empty(count, k, dtype=_REAL[C.dtype])
+    Vh = C.new_empty(count, k, q)
+    batch = C.resolve_conj().resolve_neg().reshape(count, p, q).contiguous()
+    extension.singular_value_decomposition(
+        *map(_real_view, (batch, U, s, Vh)), threads=threads or torch.get_num_threads()
+    )
+    return U.view(*leading, p, k), s.view(*leading, k), Vh.view(*leading, k, q)
+
+
+def _real_view(x: Tensor) -> Tensor:
+    return torch.view_as_real(x) if x.is_complex() else x
+
+
+def _torch_decomposition(C: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    finite = torch.isfinite(C).all(-1).all(-1)  # LAPACK refuses, or hangs on, what is not
+    U, s, Vh = torch.linalg.svd(torch.where(finite[..., None, None], C, 0), full_matrices=False)
+    if not finite.all():
+        U, s, Vh = U.clone(), s.clone(), Vh.clone()
+        for part in (U, s, Vh):
+            part[~finite] = torch.nan
+    return U, s, Vh
+
+
+def _check(C: Tensor, threads: int | None) -> None:
+    if not isinstance(C, Tensor):
+        raise TypeError(f"C must be a torch.Tensor, not {type(C).__name__}")
+    if C.dtype not in _REAL:
+        raise TypeError(f"C must be float32, float64, complex64 or complex128, not {C.dtype}")
+    if C.ndim < 2:
+        raise ValueError(f"C must have shape (..., p, q), not {tuple(C.shape)}")
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads must be at least 1, not {threads}")
