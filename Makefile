@@ -17,7 +17,7 @@ export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 .PHONY: help setup demo test check bench sanitize clean again
 
 help:  ## this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */make \1|/' | column -t -s '|'
+	@awk -F ':.*## *' '/^[a-z]+:.*##/ { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP)  ## .venv with the package installed in place; then: .venv/bin/weyl
 
@@ -49,8 +49,10 @@ clean:  ## removes .venv and everything built
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*) $(GONE)
+	@echo "setting up .venv (a minute or two the first time)"
 	@test -e $@ || $(PYTHON) -m venv --clear .venv
-	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	@$(BIN)/python -m pip install -qq --editable ".[test]"
 	@find weyl -name '*.py' > .venv/modules
-	@$(BIN)/python -c "from weyl.kernels import native; print('compiled kernel:', 'yes' if native.available() else 'no, weyl will use pure torch')"
+	@$(BIN)/python -c "from weyl.kernels.native import available; \
+		print('compiled kernel:', 'yes' if available() else 'no, weyl will use pure torch')"
 	@touch $@

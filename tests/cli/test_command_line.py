@@ -195,6 +195,25 @@ def test_table_wraps_the_widest_column(capsys):
     ]
 
 
+def test_table_breaks_words_only_where_nothing_else_helps(capsys):
+    row = ["quaternionic", "a b c d e f g h i j"]
+    print_table(["space", "text"], [row], width=20)
+    print_table(["space", "text"], [row], width=12)
+    assert capsys.readouterr().out.splitlines() == [
+        "space         text",
+        "quaternionic  a b c",
+        "              d e f",
+        "              g h i",
+        "              j",
+        "space   text",
+        "quater  a b",
+        "nionic  c d",
+        "        e f",
+        "        g h",
+        "        i j",
+    ]
+
+
 def test_table_without_rows_prints_its_headings(capsys):
     print_table(["name", "count"], [])
     assert capsys.readouterr().out == "name  count\n"

@@ -72,7 +72,14 @@ def _print_families(families: list[Any], as_json: bool) -> None:
         print_json(records)
         return
     headings = ("space", "type", "roots", "rank", "dimension", "curvature")
-    keys = ("expression", "type", "root_system", "rank", "dimension", "curvature")  # descriptions would not fit
+    keys = (
+        "expression",
+        "type",
+        "root_system",
+        "rank",
+        "dimension",
+        "curvature",
+    )  # descriptions would not fit
     print_table(headings, [[record[key] for key in keys] for record in records])
 
 

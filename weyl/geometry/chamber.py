@@ -7,7 +7,8 @@ fields of growth α(v) for each root α: the table of ../../NOTATION.md, checked
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import combinations
 
 import torch
@@ -16,19 +17,45 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Factor:
-    """One irreducible (or flat) factor: `length` components of v, of which `rank` are independent."""
+    """One irreducible (or flat) factor: `length` components of v, of which `rank` are independent.
+
+    Type BC has the roots unit · e_i (short), unit · (e_i ± e_j) (middle), 2 unit · e_i (long); type A has
+    unit · (e_i - e_j), i < j, counted as middle. `sign` is the sign of the sectional curvature.
+    """
 
     type: str  # "A" or "BC"
     length: int
     rank: int
-    roots: tuple[tuple[tuple[float, ...], int], ...] = ()  # (coefficients, multiplicity)
-    sign: int = -1  # of the sectional curvature: -1, 0, 1
+    sign: int
+    unit: float = 0.0
+    short: int = 0
+    middle: int = 0
+    long: int = 0
 
     def fold(self, v: Tensor) -> Tensor:
         return (v.abs() if self.type == "BC" else v).sort(-1, descending=True).values
 
     def opposite(self, v: Tensor) -> Tensor:
         return v if self.type == "BC" else -v.flip(-1)
+
+    def roots(self) -> Iterator[tuple[dict[int, float], int]]:
+        """The positive roots, each as its non-zero coefficients and its multiplicity."""
+        if not self.sign:
+            return
+        for i in range(self.length if self.type == "BC" else 0):
+            yield {i: self.unit}, self.short
+            yield {i: 2 * self.unit}, self.long
+        for i, j in combinations(range(self.length), 2):
+            yield {i: self.unit, j: -self.unit}, self.middle
+            if self.type == "BC":
+                yield {i: self.unit, j: self.unit}, self.middle
+
+    def two_rho(self) -> Tensor:
+        """The coefficients of the sum of the positive roots with multiplicities."""
+        above = torch.arange(self.length - 1, -1, -1, dtype=torch.float64)  # how many components come after
+        if self.type == "A":
+            return self.unit * self.middle * (2 * above - (self.length - 1)) * abs(self.sign)
+        return self.unit * (self.short + 2 * self.long + 2 * self.middle * above) * abs(self.sign)
 
     def __str__(self) -> str:
         return f"{self.type}{self.rank}" if self.sign else f"flat{self.rank}"
@@ -39,7 +66,7 @@ class Chamber:
     """The product of the chambers of the factors; norms act on the concatenated vector."""
 
     factors: tuple[Factor, ...]
-    combine: str = field(default="concatenate")  # or "pythagoras": the paper's way for Finsler products
+    combine: str = "concatenate"  # or "pythagoras": the paper's way for Finsler products
 
     @property
     def length(self) -> int:
@@ -67,39 +94,24 @@ class Chamber:
         """Where v lies in the closed chamber, up to a tolerance."""
         return ((self.fold(v) - v).abs() <= tolerance).all(-1)
 
-    def two_rho(self) -> list[float]:
-        """Coefficients of 2ρ, the sum of the positive roots with multiplicities."""
-        sums: list[float] = []
-        for factor in self.factors:
-            columns = zip(*([m * c for c in root] for root, m in factor.roots), strict=True)
-            sums += [sum(column) for column in columns] if factor.roots else [0.0] * factor.length
-        return sums
+    def two_rho(self) -> Tensor:
+        """The coefficients of 2ρ, the sum of the positive roots with multiplicities."""
+        return torch.cat([factor.two_rho() for factor in self.factors])
 
     def __str__(self) -> str:
         return " × ".join(str(factor) for factor in self.factors)
 
 
-def _unit(length: int, **entries: float) -> tuple[float, ...]:
-    return tuple(float(entries.get(f"e{i}", 0.0)) for i in range(length))
-
-
 def type_a(length: int, multiplicity: int, unimodular: bool) -> Chamber:
-    """Positive definite matrices: roots (v_i - v_j) / 2, i < j; v sums to zero where det = 1."""
-    roots = tuple(
-        (_unit(length, **{f"e{i}": 0.5, f"e{j}": -0.5}), multiplicity) for i, j in combinations(range(length), 2)
-    )
-    return Chamber((Factor("A", length, length - 1 if unimodular else length, roots, -1 if length > 1 else 0),))
+    """Positive definite matrices: roots (v_i - v_j) / 2; v sums to zero where det = 1."""
+    sign, rank = -1 if length > 1 else 0, length - 1 if unimodular else length
+    return Chamber((Factor("A", length, rank, sign, 0.5, middle=multiplicity),))
 
 
 def type_bc(
     rank: int, short: int = 0, middle: int = 0, long: int = 0, scale: float = 1.0, curvature: float = -1.0
 ) -> Chamber:
     """Roots θ_i (short), θ_i ± θ_j (middle), 2 θ_i (long) with these multiplicities, for v = scale · θ."""
-    unit = abs(curvature) ** 0.5 / scale
-    roots = [(_unit(rank, **{f"e{i}": unit}), short) for i in range(rank)]
-    for i, j in combinations(range(rank), 2):
-        roots += [(_unit(rank, **{f"e{i}": unit, f"e{j}": sign * unit}), middle) for sign in (-1, 1)]
-    roots += [(_unit(rank, **{f"e{i}": 2 * unit}), long) for i in range(rank)]
-    kept = tuple((root, multiplicity) for root, multiplicity in roots if multiplicity)
-    sign = (curvature > 0) - (curvature < 0) if kept else 0
-    return Chamber((Factor("BC", rank, rank, kept if sign else (), sign),))
+    curved = short + long + (middle if rank > 1 else 0) > 0
+    sign = (curvature > 0) - (curvature < 0) if curved else 0
+    return Chamber((Factor("BC", rank, rank, sign, abs(curvature) ** 0.5 / scale, short, middle, long),))

@@ -30,7 +30,7 @@ class Field:
         if self.width == 1:
             return entries
         if self.width == 2:
-            return torch.view_as_complex(entries.contiguous())
+            return torch.complex(*entries.unbind(-1))
         a, b, c, d = entries.unbind(-1)
         first = torch.stack([torch.complex(a, b), torch.complex(c, d)], -1)
         second = torch.stack([torch.complex(-c, d), torch.complex(a, -b)], -1)

@@ -257,7 +257,7 @@ def tangent_space_has_the_dimension(s: Sample) -> None:
     s.expect("dim is the dimension of the tangent space", basis.shape[0] - s.space.dim, 0)
     curved = [factor for factor in s.space.chamber.factors if factor.sign]
     if len(curved) == len(s.space.chamber.factors):
-        roots = sum(multiplicity for factor in curved for _, multiplicity in factor.roots)
+        roots = sum(multiplicity for factor in curved for _, multiplicity in factor.roots())
         s.expect("dim = rank + multiplicities of the roots", s.space.rank + roots - s.space.dim, 0)
 
 
@@ -284,8 +284,8 @@ def jacobi_fields_grow_by_the_roots(s: Sample) -> None:
     expected = [1.0] * len(basis)
     used = 0
     for factor, part in zip(space.chamber.factors, space.chamber.split(v), strict=True):
-        for root, multiplicity in factor.roots:
-            a = sum(c * float(x) for c, x in zip(root, part, strict=True))
+        for root, multiplicity in factor.roots():
+            a = sum(c * float(part[i]) for i, c in root.items())
             stretch = 1.0 if abs(a) < 1e-12 else (math.sin(a) if factor.sign > 0 else math.sinh(a)) / a
             expected[used : used + multiplicity] = [stretch] * multiplicity
             used += multiplicity

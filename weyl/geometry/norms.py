@@ -48,7 +48,7 @@ class SumOfRoots(Norm):
     """`fmin`: ⟨2ρ, v⟩, the sum of the positive roots with multiplicities."""
 
     def value(self, v, chamber):
-        return (v * torch.tensor(chamber.two_rho(), dtype=v.dtype, device=v.device)).sum(-1)
+        return (v * chamber.two_rho().to(v)).sum(-1)
 
     def why_not(self, chamber):
         for factor in chamber.factors:

@@ -111,6 +111,10 @@ class SymmetricSpace(Space):
         return self.lift(p, adjoint / self.weight)
 
     @final
+    def project_tangent(self, p, X):
+        return self.lift(p, self.pull(p, self.structured(X)))
+
+    @final
     def reflect_at(self, p, q):
         g = self.frame(p)
         return self.act_at((g, self.symmetry(), self.inverse(g)), q)

@@ -1,0 +1,164 @@
+"""geoopt, both ways: our spaces as geoopt manifolds (for ManifoldParameter and its optimisers), and theirs as ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .chamber import Chamber, Factor
+from .families import space as make_space
+from .norms import BoundNorm
+from .space import Space
+
+try:
+    import geoopt as _geoopt
+except ImportError as error:  # pragma: no cover - the message is the point
+    raise ImportError("geoopt is not installed; pip install 'weyl[geoopt]' brings it") from error
+
+
+class GeooptManifold(_geoopt.Manifold):
+    """A space of ours for geoopt; the tensors of its parameters have real entries (..., *point_shape)."""
+
+    reversible = True
+
+    def __init__(self, space: str | Space, metric: str | BoundNorm = "f1"):
+        super().__init__()
+        self.space = make_space(space)
+        self.metric = self.space.norm(metric)
+        self.name, self.ndim = self.space.name, len(self.space.point_shape)
+        for index, parameter in enumerate([*self.space.parameters(), *self.metric.parameters()]):
+            self.register_parameter(f"learned_{index}", parameter)
+
+    def _check_point_on_manifold(self, x: Tensor, *, atol: float = 1e-5, rtol: float = 1e-5) -> tuple[bool, str | None]:
+        reason = self.space.why_not(x)
+        return reason is None, reason
+
+    def _check_vector_on_tangent(
+        self, x: Tensor, u: Tensor, *, atol: float = 1e-5, rtol: float = 1e-5
+    ) -> tuple[bool, str | None]:
+        off = (self.proju(x, u) - u).abs().max() if u.numel() else 0.0
+        return bool(off <= atol + rtol * u.abs().max()), None if off <= atol else "the vector is not tangent"
+
+    def retr(self, x: Tensor, u: Tensor) -> Tensor:
+        return self.space.retract(x, self.proju(x, u))
+
+    def expmap(self, x: Tensor, u: Tensor) -> Tensor:
+        return self.space.exp(x, self.proju(x, u))
+
+    def logmap(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.space.log(x, y)
+
+    def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
+        return self.space.transport(x, y, self.proju(x, v))
+
+    def inner(self, x: Tensor, u: Tensor, v: Tensor | None = None, *, keepdim: bool = False) -> Tensor:
+        value = self.space.inner(x, u, u if v is None else v)
+        return value.reshape(*value.shape, *[1] * self.ndim) if keepdim else value
+
+    def dist(self, x: Tensor, y: Tensor, *, keepdim: bool = False) -> Tensor:
+        value = self.space.distance(x, y, self.metric)
+        return value.reshape(*value.shape, *[1] * self.ndim) if keepdim else value
+
+    def egrad2rgrad(self, x: Tensor, u: Tensor) -> Tensor:
+        return self.space.riemannian_gradient(x, u)
+
+    def projx(self, x: Tensor) -> Tensor:
+        return self.space.project(x)
+
+    def proju(self, x: Tensor, u: Tensor) -> Tensor:
+        visit = self.space._visit(x, loose=(u,))
+        at, vector = visit.tensors
+        return visit.point(self.space.project_tangent(at, vector))
+
+    def random(self, *size: int, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+        """Points of shape size, whose last axes must be the point shape."""
+        batch = size[: len(size) - self.ndim]
+        if tuple(size[len(batch) :]) != self.space.point_shape:
+            raise ValueError(f"{self.name}: expected a size ending in {self.space.point_shape}, got {size}")
+        return self.space.random_points(tuple(batch), dtype=dtype, device=device, **options)
+
+    random_naive = random
+
+    def origin(self, *size: Any, dtype: Any = None, device: Any = None, seed: int | None = 42) -> Tensor:
+        flat = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+        return self.space.basepoint(dtype=dtype, device=device).expand(*flat).clone()
+
+
+class FromGeoopt(Space):
+    """A geoopt manifold as a space of ours: one component of distance, and what geoopt offers of the geometry."""
+
+    def __init__(self, manifold: Any, point_shape: tuple[int, ...], dim: int):
+        if not isinstance(manifold, _geoopt.Manifold):
+            raise TypeError(f"FromGeoopt: expected a geoopt.Manifold, got {type(manifold).__name__}")
+        self.manifold, self.point_shape, self.dim = manifold.double(), tuple(point_shape), dim
+        self.name = f"geoopt {manifold.name} {self.point_shape}"
+
+    @property
+    def chamber(self) -> Chamber:
+        return Chamber((Factor("BC", 1, 1, 0),))
+
+    def origin(self):
+        return self.manifold.origin(*self.point_shape, dtype=torch.float64).detach().as_subclass(Tensor)
+
+    def vector_at(self, p, q, tolerance):
+        distance = self.manifold.dist(p, q)
+        return distance.reshape(*torch.broadcast_shapes(p.shape, q.shape)[: p.ndim - len(self.point_shape)], 1)
+
+    def exp_at(self, p, X):
+        return self.manifold.expmap(p, X)
+
+    def log_at(self, p, q):
+        return self.manifold.logmap(p, q)
+
+    def retract_at(self, p, X):
+        return self.manifold.retr(p, X)
+
+    def transport_at(self, p, q, X):
+        return self.manifold.transp(p, q, X)
+
+    def inner_at(self, p, X, Y):
+        value = self.manifold.inner(p, X, Y)
+        return value.reshape(torch.broadcast_shapes(p.shape, X.shape)[: p.ndim - len(self.point_shape)])
+
+    def gradient_at(self, p, gradient):
+        return self.manifold.egrad2rgrad(p, gradient)
+
+    def project_tangent(self, p, X):
+        return self.manifold.proju(p, X)
+
+    def reflect_at(self, p, q):
+        return self.exp_at(p, -self.log_at(p, q))
+
+    def random_tangents(self, p, generator):
+        noise = torch.randn(p.shape, dtype=torch.float64, generator=generator)
+        X = self.manifold.proju(p, noise)
+        length = self.inner_at(p, X, X).sqrt().reshape(*X.shape[: X.ndim - len(self.point_shape)], *[1] * len(self.point_shape))
+        return X / length.clamp(min=1e-12) * self.dim**0.5
+
+    def random_motion(self, generator, spread):
+        raise ValueError(f"{self.name}: geoopt knows no isometries")
+
+    def act_at(self, g, p):
+        raise ValueError(f"{self.name}: geoopt knows no isometries")
+
+    def structured(self, x):
+        return x
+
+    def defect(self, p):
+        inside, reason = self.manifold.check_point_on_manifold(p, explain=True)
+        return None if inside else str(reason)
+
+    def nearest(self, p, margin, target):
+        return self.manifold.projx(p)
+
+
+def geoopt_manifold(space: str | Space, metric: str | BoundNorm = "f1") -> GeooptManifold:
+    """Our space with a metric as a geoopt manifold: geoopt.ManifoldParameter(points, manifold=...)."""
+    return GeooptManifold(space, metric)
+
+
+def from_geoopt(manifold: Any, point_shape: tuple[int, ...], dim: int) -> FromGeoopt:
+    """A geoopt manifold as a space of ours, for points of a shape and a dimension (geoopt tells neither)."""
+    return FromGeoopt(manifold, point_shape, dim)

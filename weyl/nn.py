@@ -1,0 +1,57 @@
+"""Torch modules for losses of one's own: points that any torch optimiser may move, and distances between them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from weyl.geometry import SymmetricSpace
+from weyl.geometry import space as make_space
+from weyl.geometry.norms import BoundNorm
+
+
+class Points(nn.Module):
+    """n points of a space, kept in normal coordinates at the basepoint: p = exp_o(ξ), ξ free.
+
+    No step of any optimiser leaves the space, and a curvature that is learned ("k='learn'") may change sign. Calling
+    the module gives the points, (n, *point_shape); `points(indices)` some of them.
+    """
+
+    def __init__(
+        self, space: str | SymmetricSpace, n: int, spread: float = 0.01, seed: int | None = None, dtype=None, device=None
+    ):
+        super().__init__()
+        made = make_space(space)
+        if not isinstance(made, SymmetricSpace):
+            raise ValueError(f"Points: {made} has no frames; use geoopt.ManifoldParameter with weyl.geoopt_manifold")
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+            raise ValueError(f"Points: the number of points must be a whole number, got {n!r}")
+        self.space = made
+        dtype = dtype or torch.get_default_dtype()
+        start = made.random_points(n, spread=spread, seed=seed, dtype=torch.float64)
+        self.coordinates = nn.Parameter(made.log_o(start.detach()).detach().to(dtype=dtype, device=device))
+        self.learned = nn.ParameterList(made.parameters())
+
+    def forward(self, indices: Tensor | None = None) -> Tensor:
+        xi = self.coordinates if indices is None else self.coordinates[indices]
+        o = self.space.origin().to(xi)
+        return self.space.exp(o.expand_as(xi), xi)
+
+    @torch.no_grad()
+    def set(self, points: Tensor) -> None:
+        """Makes these the points."""
+        o = self.space.origin().to(points)
+        self.coordinates.copy_(self.space.log(o.expand_as(points), points))
+
+
+class PairDistance(nn.Module):
+    """The distance between points (or rows of points) in a metric; learned weights are parameters of the module."""
+
+    def __init__(self, space: str | SymmetricSpace, metric: str | BoundNorm = "f1"):
+        super().__init__()
+        self.space = make_space(space)
+        self.norm = self.space.norm(metric)
+        self.learned = nn.ParameterList(self.norm.parameters())
+
+    def forward(self, p: Tensor, q: Tensor) -> Tensor:
+        return self.space.distance(p, q, self.norm)
