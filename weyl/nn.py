@@ -18,12 +18,20 @@ class Points(nn.Module):
     """
 
     def __init__(
-        self, space: str | SymmetricSpace, n: int, spread: float = 0.01, seed: int | None = None, dtype=None, device=None
+        self,
+        space: str | SymmetricSpace,
+        n: int,
+        spread: float = 0.01,
+        seed: int | None = None,
+        dtype: torch.dtype | None = None,
+        device: torch.device | str | None = None,
     ):
         super().__init__()
         made = make_space(space)
         if not isinstance(made, SymmetricSpace):
-            raise ValueError(f"Points: {made} has no frames; use geoopt.ManifoldParameter with weyl.geoopt_manifold")
+            raise ValueError(
+                f"Points: {made} has no frames; use geoopt.ManifoldParameter with weyl.geoopt_manifold"
+            )
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
             raise ValueError(f"Points: the number of points must be a whole number, got {n!r}")
         self.space = made

@@ -12,4 +12,15 @@ from .space import Space
 from .spectral import takagi
 from .symmetric import SymmetricSpace
 
-__all__ = ["METRICS", "SPACES", "Space", "SymmetricSpace", "bind", "interpolated", "product", "space", "table", "takagi"]
+__all__ = [
+    "METRICS",
+    "SPACES",
+    "Space",
+    "SymmetricSpace",
+    "bind",
+    "interpolated",
+    "product",
+    "space",
+    "table",
+    "takagi",
+]

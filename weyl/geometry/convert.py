@@ -111,7 +111,9 @@ def _neighbours(text: Expression) -> list[tuple[str, Map]]:
             *([('ball(1, 1, field="C")', _same)] if n == 1 else []),
         ],
         "dual": [(f"interpolated({n}, k=1)", _same)],
-        "interpolated": [(f"{ {-1.0: 'bounded', 1.0: 'dual'}.get(float(text.keywords.get('k', -0.5)))}({n})", _same)],
+        "interpolated": [
+            (f"{ {-1.0: 'bounded', 1.0: 'dual'}.get(float(text.keywords.get('k', -0.5))) }({n})", _same)
+        ],
         "spd": [(f"upper({n})", _spd_to_siegel)] if not text.keywords else [(f"spd({n})", _same)],
         "hpd": [(f"spd({2 * n})", _realified)] if not text.keywords else [(f"hpd({n})", _same)],
         "qpd": [(f"hpd({2 * n})", _complexified)] if not text.keywords else [(f"qpd({n})", _same)],
@@ -128,7 +130,12 @@ def _neighbours(text: Expression) -> list[tuple[str, Map]]:
         "complex_hyperbolic": [(f'ball(1, {n}, field="C")', _same)],
         "quaternionic_hyperbolic": [(f'ball(1, {n}, field="H")', _same)],
     }
-    if text.name == "ball" and n == 1 and text.keywords.get("field") in ("C", "H") and len(text.keywords) == 1:
+    if (
+        text.name == "ball"
+        and n == 1
+        and text.keywords.get("field") in ("C", "H")
+        and len(text.keywords) == 1
+    ):
         name = {"C": "complex_hyperbolic", "H": "quaternionic_hyperbolic"}[text.keywords["field"]]
         found["ball"] = [(f"{name}({_number(text, 1)})", _same)]
         if text.keywords["field"] == "C" and _number(text, 1) == 1:
@@ -190,7 +197,9 @@ def convert(p: Tensor, source: str, target: str) -> Tensor:
         x, complex_in = visit.tensors[0], visit.dtype.is_complex
     else:
         if not isinstance(p, Tensor) or not p.is_floating_point():
-            raise TypeError(f"convert: expected a real torch tensor, got {getattr(p, 'dtype', type(p).__name__)}")
+            raise TypeError(
+                f"convert: expected a real torch tensor, got {getattr(p, 'dtype', type(p).__name__)}"
+            )
         x, complex_in = p.double(), False
     for _, step in chain:
         x = step(x)

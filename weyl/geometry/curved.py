@@ -27,7 +27,9 @@ class _Arcsine(torch.autograd.Function):
         t = k * sine.square()
         root = k.abs().sqrt()
         positive = torch.atan2(root * sine, cosine) if k > 0 else torch.asinh(root * sine)
-        angle = torch.where(t.abs() < SERIES_BELOW, sine * polynomial(ARCSINE, t), positive / torch.where(k == 0, 1, root))
+        angle = torch.where(
+            t.abs() < SERIES_BELOW, sine * polynomial(ARCSINE, t), positive / torch.where(k == 0, 1, root)
+        )
         ctx.save_for_backward(sine, cosine, k, angle)
         return angle
 
@@ -39,7 +41,9 @@ class _Arcsine(torch.autograd.Function):
         slope = torch.where(cut, 0, 1 / torch.where(cut, 1, cosine))
         t = k * sine.square()
         series = sine**3 * polynomial([m * a for m, a in enumerate(ARCSINE)][1:], t)
-        in_k = torch.where(t.abs() < SERIES_BELOW, series, (sine * slope - angle) / (2 * torch.where(k == 0, 1, k)))
+        in_k = torch.where(
+            t.abs() < SERIES_BELOW, series, (sine * slope - angle) / (2 * torch.where(k == 0, 1, k))
+        )
         return grad * slope, None, (grad * in_k).sum() if ctx.needs_input_grad[2] else None
 
 

@@ -47,7 +47,10 @@ class Field:
         blocks = matrix.unflatten(-1, (columns, 2)).unflatten(-3, (rows, 2))  # (..., p, 2, q, 2)
         one, two = blocks[..., 0, :, 0], blocks[..., 0, :, 1]
         three, four = blocks[..., 1, :, 0], blocks[..., 1, :, 1]
-        return torch.stack([(one + four).real, (one - four).imag, (two - three).real, (two + three).imag], -1) / 2
+        return (
+            torch.stack([(one + four).real, (one - four).imag, (two - three).real, (two + three).imag], -1)
+            / 2
+        )
 
 
 REAL, COMPLEX, QUATERNION = Field("R", 1, 1), Field("C", 2, 1), Field("H", 4, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import torch
@@ -31,7 +32,9 @@ class GeooptManifold(_geoopt.Manifold):
         for index, parameter in enumerate([*self.space.parameters(), *self.metric.parameters()]):
             self.register_parameter(f"learned_{index}", parameter)
 
-    def _check_point_on_manifold(self, x: Tensor, *, atol: float = 1e-5, rtol: float = 1e-5) -> tuple[bool, str | None]:
+    def _check_point_on_manifold(
+        self, x: Tensor, *, atol: float = 1e-5, rtol: float = 1e-5
+    ) -> tuple[bool, str | None]:
         reason = self.space.why_not(x)
         return reason is None, reason
 
@@ -87,55 +90,93 @@ class GeooptManifold(_geoopt.Manifold):
 
 
 class FromGeoopt(Space):
-    """A geoopt manifold as a space of ours: one component of distance, and what geoopt offers of the geometry."""
+    """A geoopt manifold as a space of ours: one component of distance, and what geoopt offers of the geometry.
 
-    def __init__(self, manifold: Any, point_shape: tuple[int, ...], dim: int):
+    Complex manifolds have a point shape that ends in 2 here, like our own complex spaces.
+    """
+
+    def __init__(self, manifold: Any, point_shape: tuple[int, ...], dim: int, complex_points: bool = False):
         if not isinstance(manifold, _geoopt.Manifold):
-            raise TypeError(f"FromGeoopt: expected a geoopt.Manifold, got {type(manifold).__name__}")
-        self.manifold, self.point_shape, self.dim = manifold.double(), tuple(point_shape), dim
-        self.name = f"geoopt {manifold.name} {self.point_shape}"
+            raise TypeError(f"from_geoopt: expected a geoopt.Manifold, got {type(manifold).__name__}")
+        self.manifold, self.dim, self.complex_points = copy.deepcopy(manifold).double(), dim, complex_points
+        self.point_shape = (*point_shape, 2) if complex_points else tuple(point_shape)
+        self.name = f"geoopt {manifold.name} {tuple(point_shape)}"
+
+    def _theirs(self, x: Tensor) -> Tensor:
+        return torch.complex(*x.unbind(-1)) if self.complex_points else x
+
+    def _ours(self, x: Tensor) -> Tensor:
+        return torch.view_as_real(x.resolve_conj()) if self.complex_points else x
+
+    def _scalar(self, value: Tensor, *points: Tensor) -> Tensor:
+        shape = torch.broadcast_shapes(*(p.shape for p in points))
+        return (value.real if value.is_complex() else value).reshape(
+            shape[: len(shape) - len(self.point_shape)]
+        )
 
     @property
     def chamber(self) -> Chamber:
         return Chamber((Factor("BC", 1, 1, 0),))
 
     def origin(self):
-        return self.manifold.origin(*self.point_shape, dtype=torch.float64).detach().as_subclass(Tensor)
+        shape = self.point_shape[:-1] if self.complex_points else self.point_shape
+        dtype = torch.complex128 if self.complex_points else torch.float64
+        return self._ours(self.manifold.origin(*shape, dtype=dtype).detach().as_subclass(Tensor))
 
     def vector_at(self, p, q, tolerance):
-        distance = self.manifold.dist(p, q)
-        return distance.reshape(*torch.broadcast_shapes(p.shape, q.shape)[: p.ndim - len(self.point_shape)], 1)
+        p, q = torch.broadcast_tensors(p, q)
+        if not p.numel():
+            return p.new_zeros(*p.shape[: p.ndim - len(self.point_shape)], 1)
+        return self._scalar(self._call(self.manifold.dist, self._theirs(p), self._theirs(q)), p).unsqueeze(-1)
 
     def exp_at(self, p, X):
-        return self.manifold.expmap(p, X)
+        return self._each(self.manifold.expmap, p, X)
 
     def log_at(self, p, q):
-        return self.manifold.logmap(p, q)
+        return self._each(self.manifold.logmap, p, q)
 
     def retract_at(self, p, X):
-        return self.manifold.retr(p, X)
+        return self._each(self.manifold.retr, p, X)
 
     def transport_at(self, p, q, X):
-        return self.manifold.transp(p, q, X)
-
-    def inner_at(self, p, X, Y):
-        value = self.manifold.inner(p, X, Y)
-        return value.reshape(torch.broadcast_shapes(p.shape, X.shape)[: p.ndim - len(self.point_shape)])
+        return self._each(self.manifold.transp, p, q, X)
 
     def gradient_at(self, p, gradient):
-        return self.manifold.egrad2rgrad(p, gradient)
+        return self._each(self.manifold.egrad2rgrad, p, gradient)
 
     def project_tangent(self, p, X):
-        return self.manifold.proju(p, X)
+        return self._each(self.manifold.proju, p, X)
+
+    def _each(self, operation: Any, *arguments: Tensor) -> Tensor:
+        arguments = torch.broadcast_tensors(*arguments)
+        if not arguments[0].numel():
+            return arguments[0]
+        return self._ours(self._call(operation, *(self._theirs(x) for x in arguments)))
+
+    def _call(self, operation: Any, *arguments: Tensor, **options: Any) -> Tensor:
+        try:
+            return operation(*arguments, **options)
+        except NotImplementedError:
+            raise ValueError(f"{self.name}: geoopt offers no {operation.__name__} here") from None
+
+    def inner_at(self, p, X, Y):
+        p, X, Y = torch.broadcast_tensors(p, X, Y)
+        if not p.numel():
+            return p.sum(tuple(range(-len(self.point_shape), 0)))
+        # keepdim, because without it geoopt's balls broadcast a batch against itself
+        return self._scalar(
+            self._call(self.manifold.inner, *(self._theirs(x) for x in (p, X, Y)), keepdim=True), p
+        )
 
     def reflect_at(self, p, q):
         return self.exp_at(p, -self.log_at(p, q))
 
     def random_tangents(self, p, generator):
-        noise = torch.randn(p.shape, dtype=torch.float64, generator=generator)
-        X = self.manifold.proju(p, noise)
-        length = self.inner_at(p, X, X).sqrt().reshape(*X.shape[: X.ndim - len(self.point_shape)], *[1] * len(self.point_shape))
-        return X / length.clamp(min=1e-12) * self.dim**0.5
+        X = self.project_tangent(p, torch.randn(p.shape, dtype=torch.float64, generator=generator))
+        length = self.inner_at(p, X, X).sqrt()
+        return (
+            X / length.clamp(min=1e-12).reshape(*length.shape, *[1] * len(self.point_shape)) * self.dim**0.5
+        )
 
     def random_motion(self, generator, spread):
         raise ValueError(f"{self.name}: geoopt knows no isometries")
@@ -147,11 +188,11 @@ class FromGeoopt(Space):
         return x
 
     def defect(self, p):
-        inside, reason = self.manifold.check_point_on_manifold(p, explain=True)
+        inside, reason = self.manifold.check_point_on_manifold(self._theirs(p), explain=True)
         return None if inside else str(reason)
 
     def nearest(self, p, margin, target):
-        return self.manifold.projx(p)
+        return self._each(self.manifold.projx, p)
 
 
 def geoopt_manifold(space: str | Space, metric: str | BoundNorm = "f1") -> GeooptManifold:
@@ -159,6 +200,8 @@ def geoopt_manifold(space: str | Space, metric: str | BoundNorm = "f1") -> Geoop
     return GeooptManifold(space, metric)
 
 
-def from_geoopt(manifold: Any, point_shape: tuple[int, ...], dim: int) -> FromGeoopt:
+def from_geoopt(
+    manifold: Any, point_shape: tuple[int, ...], dim: int, complex_points: bool = False
+) -> FromGeoopt:
     """A geoopt manifold as a space of ours, for points of a shape and a dimension (geoopt tells neither)."""
-    return FromGeoopt(manifold, point_shape, dim)
+    return FromGeoopt(manifold, point_shape, dim, complex_points)

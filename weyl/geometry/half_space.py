@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .chamber import Chamber, type_a, type_bc
-from .fields import COMPLEX, Field, identity
+from .fields import Field, identity
 from .matrix_space import MatrixSpace, blocks, inverse_adjoint, rayleigh, singular_spectrum, spread_of
 from .spectral import exponential, hermitian_values, odd_function
 from .twofold import Matrix, between, cholesky, scaled
@@ -38,8 +38,8 @@ class HalfSpace(MatrixSpace):
     def origin(self):
         return self.storage(torch.eye(self.size * self.field.block, dtype=self._dtype()))
 
-    def factors(self, P):
-        L = cholesky((P + P.mH) / 2)
+    def factors(self, P: Matrix) -> tuple[Matrix, Matrix]:
+        L = cholesky(scaled(P + P.mH, HALF))
         return L, L
 
     def frame_block(self, P):
@@ -61,9 +61,8 @@ class HalfSpace(MatrixSpace):
         trace = xi.diagonal(dim1=-2, dim2=-1).real.mean(-1)
         return xi - trace[..., None, None] * identity(xi, xi.shape[-1])
 
-    def pair(self, P: Matrix, Q: Matrix):
-        half = HALF.to(P.device) if isinstance(P, Tensor) else HALF.to(P.high.device)
-        L1, L2 = (cholesky(scaled(H + H.mH, half)) for H in (P, Q))
+    def pair(self, P: Matrix, Q: Matrix) -> tuple[Matrix, Matrix, Tensor]:
+        (L1, _), (L2, _) = self.factors(P), self.factors(Q)
         loss = torch.stack([top / bottom for top, bottom in map(spread_of, (L1, L2))]).amax(0)
         return between(L1, Q - P, L2), between(L1, Q + P.mH, L2), loss
 
@@ -74,7 +73,7 @@ class HalfSpace(MatrixSpace):
             M = C @ N.mH / 2  # sinh of the logarithm of L₁⁻¹ P₂ L₁⁻*, Hermitian
             values, _ = hermitian_values((M + M.mH) / 2)
             return values, values
-        M = scaled(C @ N.mH, HALF.to(C.high.device))
+        M = scaled(C @ N.mH, HALF)
         values, Q = torch.linalg.eigh((M.high + M.high.mT) / 2)
         values = rayleigh(Q, M, Q).flip(-1)
         return values, values
@@ -122,10 +121,16 @@ class HalfSpace(MatrixSpace):
         Y = (H + H.mH) / 2
         values = torch.linalg.eigvalsh(Y)
         if not values[0] > 0 or torch.linalg.cholesky_ex(Y).info:
-            return f"has an {part} that is not positive definite (smallest eigenvalue {values[0]:.3g})".replace(
-                "an matrix", "a matrix"
+            return (
+                f"has an {part} that is not positive definite (smallest eigenvalue {values[0]:.3g})".replace(
+                    "an matrix", "a matrix"
+                )
             )
-        if self.unimodular and (log_det := float(values.log().sum()) / self.field.block) and abs(log_det) > 1e-3:
+        if (
+            self.unimodular
+            and (log_det := float(values.log().sum()) / self.field.block)
+            and abs(log_det) > 1e-3
+        ):
             return f"has determinant {torch.tensor(log_det).exp():.6g}, expected 1"
         return None
 

@@ -56,7 +56,9 @@ class Sample:
     def directions(self) -> list[Tensor]:
         """Chamber vectors: generic, all equal, with zeros, zero; far where the space has no end."""
         chamber = self.space.chamber
-        drawn = torch.rand(chamber.length, generator=torch.Generator().manual_seed(self.seed), dtype=torch.float64)
+        drawn = torch.rand(
+            chamber.length, generator=torch.Generator().manual_seed(self.seed), dtype=torch.float64
+        )
         equal, first = torch.ones_like(drawn), torch.eye(chamber.length, dtype=torch.float64)[0]
         far = min(20.0, 0.4 * self.space.reach(self.dtype)) / self.spread
         candidates = [self.spread * x for x in (drawn, equal, first, 0 * drawn, far * (drawn + equal) / 2)]
@@ -110,8 +112,14 @@ def projection_lands_inside_and_stays(s: Sample) -> None:
     noise = 3 * torch.randn(s.points[0].shape, generator=generator, dtype=s.dtype)
     once = s.space.project(noise)
     s.expect(f"projected noise is inside: {s.space.why_not(once)}", s.space.why_not(once) is not None, 0)
-    s.expect("project is idempotent", s.space.project(once) - once, 1e-12 if s.dtype == torch.float64 else 1e-5)
-    s.expect("project keeps points", s.space.project(s.points) - s.points, 1e-12 if s.dtype == torch.float64 else 1e-5)
+    s.expect(
+        "project is idempotent", s.space.project(once) - once, 1e-12 if s.dtype == torch.float64 else 1e-5
+    )
+    s.expect(
+        "project keeps points",
+        s.space.project(s.points) - s.points,
+        1e-12 if s.dtype == torch.float64 else 1e-5,
+    )
 
 
 def distance_to_itself_is_zero(s: Sample) -> None:
@@ -199,7 +207,11 @@ def reflection_is_an_isometry_through_p(s: Sample) -> None:
 def retraction_is_of_second_order(s: Sample) -> None:
     p, X = s.points[0].double(), s.tangents[0].double()
     errors = [s.space.distance(s.space.retract(p, h * X), s.space.exp(p, h * X)) for h in (0.1, 0.05)]
-    s.expect("halving a step divides the error of retract by about eight", (errors[1] - errors[0] / 6).clamp(min=0), 1e-9)
+    s.expect(
+        "halving a step divides the error of retract by about eight",
+        (errors[1] - errors[0] / 6).clamp(min=0),
+        1e-9,
+    )
     far = s.space.retract(p, 30 * X)
     s.expect(f"retract never leaves the space: {s.space.why_not(far)}", s.space.why_not(far) is not None, 0)
 
@@ -242,7 +254,13 @@ def dtype_is_kept(s: Sample) -> None:
     p, q, _ = s.points
     X = s.tangents[0]
     space = s.space
-    results = [space.distance(p, q), space.vector_distance(p, q), space.exp(p, X), space.log(p, q), space.inner(p, X, X)]
+    results = [
+        space.distance(p, q),
+        space.vector_distance(p, q),
+        space.exp(p, X),
+        space.log(p, q),
+        space.inner(p, X, X),
+    ]
     results += [space.transport(p, q, X), space.retract(p, X), space.project(p), space.geodesic(p, q, 0.5)]
     s.expect("results keep the dtype", any(x.dtype != s.dtype or x.device != p.device for x in results), 0)
     if space.complex_points:
@@ -264,11 +282,13 @@ def tangent_space_has_the_dimension(s: Sample) -> None:
 def flat_has_its_vector_distances(s: Sample) -> None:
     o = s.space.basepoint(dtype=torch.float64)
     v = torch.stack(s.directions)
-    s.expect("v(o, exp_o(flat v)) = v", (s.space.vector_distance(o, s.special_points) - v) / (1 + v.abs().amax()))
+    s.expect(
+        "v(o, exp_o(flat v)) = v", (s.space.vector_distance(o, s.special_points) - v) / (1 + v.abs().amax())
+    )
 
 
 def jacobi_fields_grow_by_the_roots(s: Sample) -> None:
-    """The differential of exp_o at the flat vector v stretches by sinh α(v)/α(v), once for each root and multiplicity."""
+    """The differential of exp_o at the flat vector v stretches by sinh α(v)/α(v) for each root, by multiplicity."""
     assert isinstance(s.space, SymmetricSpace)
     space, v = s.space, s.directions[0]
     basis, weight = tangent_basis(space)
@@ -289,7 +309,11 @@ def jacobi_fields_grow_by_the_roots(s: Sample) -> None:
             stretch = 1.0 if abs(a) < 1e-12 else (math.sin(a) if factor.sign > 0 else math.sinh(a)) / a
             expected[used : used + multiplicity] = [stretch] * multiplicity
             used += multiplicity
-    s.expect("Jacobi fields grow by the roots", measured - torch.tensor(expected, dtype=torch.float64).sort().values, 1e-8)
+    s.expect(
+        "Jacobi fields grow by the roots",
+        measured - torch.tensor(expected, dtype=torch.float64).sort().values,
+        1e-8,
+    )
 
 
 def values_and_gradients_are_finite(s: Sample) -> None:
@@ -297,7 +321,12 @@ def values_and_gradients_are_finite(s: Sample) -> None:
     special = s.special_points.to(s.dtype)
     o = s.space.basepoint(dtype=s.dtype)
     nearly = s.space.exp(s.points[0], 1e-8 * s.tangents[0])
-    pairs = [(o.expand_as(special), special), (special, special), (s.points[0], s.points[0]), (s.points[0], nearly)]
+    pairs = [
+        (o.expand_as(special), special),
+        (special, special),
+        (s.points[0], s.points[0]),
+        (s.points[0], nearly),
+    ]
     pairs.append((special, s.points[1][: len(special)]))
     for a, b in pairs:
         for metric in s.norms:
@@ -336,7 +365,9 @@ LAWS_OF_FRAMES: tuple[Callable[[Sample], None], ...] = (
 def check_space(space: Space, dtype: torch.dtype = torch.float64, seed: int = 0) -> list[str]:
     """The names of the laws that held, in order; raises LawBroken at the first that does not."""
     if not isinstance(space, Space):
-        raise TypeError(f"check_space: expected a space such as weyl.space('upper(4)'), got {type(space).__name__}")
+        raise TypeError(
+            f"check_space: expected a space such as weyl.space('upper(4)'), got {type(space).__name__}"
+        )
     sample, held = Sample(space, dtype, seed), []
     for law in LAWS + (LAWS_OF_FRAMES if isinstance(space, SymmetricSpace) else ()):
         try:

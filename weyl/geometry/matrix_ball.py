@@ -29,7 +29,11 @@ class MatrixBall(MatrixSpace):
             raise ValueError(f"{name}: the curvature k must be one finite number")
         self.v_scale = 1.0 if field.width == 1 else 2.0
         self.weight = self.v_scale**2 / (2 if kind == "antisymmetric" else 1)
-        entries = {"free": rows * columns, "symmetric": rows * (rows + 1) // 2, "antisymmetric": rows * (rows - 1) // 2}
+        entries = {
+            "free": rows * columns,
+            "symmetric": rows * (rows + 1) // 2,
+            "antisymmetric": rows * (rows - 1) // 2,
+        }
         self.dim = field.width * entries[kind]
 
     @property
@@ -67,10 +71,9 @@ class MatrixBall(MatrixSpace):
         return torch.zeros(self.point_shape, dtype=torch.float64)
 
     def _squares(self, P: Matrix) -> tuple[Matrix, Matrix]:
-        k = self.k.to(P.device if isinstance(P, Tensor) else P.high.device)
-        return plus_identity(scaled(P @ P.mH, k)), plus_identity(scaled(P.mH @ P, k))
+        return plus_identity(scaled(P @ P.mH, self.k)), plus_identity(scaled(P.mH @ P, self.k))
 
-    def factors(self, P):
+    def factors(self, P: Matrix) -> tuple[Matrix, Matrix]:
         left, right = self._squares(P)
         return cholesky(left), cholesky(right)
 
@@ -84,12 +87,11 @@ class MatrixBall(MatrixSpace):
     def settle(self, image, Z, inverse):
         return image
 
-    def pair(self, P: Matrix, Q: Matrix):
-        k = self.k.to(P.device if isinstance(P, Tensor) else P.high.device)
+    def pair(self, P: Matrix, Q: Matrix) -> tuple[Matrix, Matrix, Tensor]:
         (A1, B1), (A2, B2) = self.factors(P), self.factors(Q)
         spreads = [spread_of(factor) for factor in (A1, B1, A2, B2)]
         loss = torch.stack([top.clamp(min=1) / bottom for top, bottom in spreads]).amax(0)
-        return between(A1, Q - P, B2), between(B1, plus_identity(scaled(P.mH @ Q, k)), B2), loss
+        return between(A1, Q - P, B2), between(B1, plus_identity(scaled(P.mH @ Q, self.k)), B2), loss
 
     def spectrum(self, C, N):
         return singular_spectrum(C, N)

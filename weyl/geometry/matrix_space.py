@@ -18,7 +18,12 @@ from .spectral import exponential, singular_values
 from .symmetric import SymmetricSpace
 from .twofold import Matrix, Twofold, between
 
-KINDS = {"free": "a matrix", "symmetric": "symmetric", "antisymmetric": "antisymmetric", "hermitian": "Hermitian"}
+KINDS = {
+    "free": "a matrix",
+    "symmetric": "symmetric",
+    "antisymmetric": "antisymmetric",
+    "hermitian": "Hermitian",
+}
 
 
 class MatrixSpace(SymmetricSpace):
@@ -36,7 +41,7 @@ class MatrixSpace(SymmetricSpace):
     kappa: float | Tensor = 1.0
 
     @abstractmethod
-    def factors(self, P: Tensor) -> tuple[Tensor, Tensor]:
+    def factors(self, P: Matrix) -> tuple[Matrix, Matrix]:
         """Lower triangular A, B: tangent vectors at P are A ξ B* with ξ tangent at o."""
 
     @abstractmethod
@@ -90,7 +95,12 @@ class MatrixSpace(SymmetricSpace):
     @final
     def _blocks(self, g: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         rows = self.rows * self.field.block
-        return g[..., :rows, :rows], g[..., :rows, rows:], self.kappa * g[..., rows:, :rows], g[..., rows:, rows:]
+        return (
+            g[..., :rows, :rows],
+            g[..., :rows, rows:],
+            self.kappa * g[..., rows:, :rows],
+            g[..., rows:, rows:],
+        )
 
     @final
     def _fraction(self, g: Tensor, q: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
@@ -158,7 +168,9 @@ class MatrixSpace(SymmetricSpace):
             values = values + correction
         length = self.chamber.length
         copies = self.field.block * (2 if self.kind == "antisymmetric" else 1)
-        merged = (x[..., : copies * length].unflatten(-1, (length, copies)).mean(-1) for x in (values, companions))
+        merged = (
+            x[..., : copies * length].unflatten(-1, (length, copies)).mean(-1) for x in (values, companions)
+        )
         return self.components(*merged)
 
     @final

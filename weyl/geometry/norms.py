@@ -145,7 +145,9 @@ def bind(metric: str | Expression | BoundNorm, chamber: Chamber) -> BoundNorm:
     """The norm that a metric expression names, on a chamber; ValueError with the reason where it is none."""
     if isinstance(metric, BoundNorm):
         if metric.chamber.length != chamber.length:
-            raise ValueError(f"metric {metric} was made for {metric.chamber.length} components, not {chamber.length}")
+            raise ValueError(
+                f"metric {metric} was made for {metric.chamber.length} components, not {chamber.length}"
+            )
         return metric
     norm = build(metric, METRICS, kind="metric", listing="weyl spaces --metrics")
     return BoundNorm(str(metric).strip(), norm, chamber)

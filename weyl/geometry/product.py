@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import prod
 
 import torch
@@ -25,7 +25,9 @@ class Product(SymmetricSpace):
         self.sizes = [prod(factor.point_shape) for factor in factors]
         self.point_shape = (sum(self.sizes),)
         self.notes = tuple(note for factor in factors for note in factor.notes)
-        weights = [torch.as_tensor(f.weight, dtype=torch.float64).expand(f.point_shape).flatten() for f in factors]
+        weights = [
+            torch.as_tensor(f.weight, dtype=torch.float64).expand(f.point_shape).flatten() for f in factors
+        ]
         self.weight = torch.cat(weights)
 
     def parameters(self) -> list[nn.Parameter]:
@@ -41,7 +43,7 @@ class Product(SymmetricSpace):
         for factor, *parts in zip(self.factors, *split, strict=True):
             yield factor, *(part.unflatten(-1, factor.point_shape) for part in parts)
 
-    def _joined(self, results) -> Tensor:
+    def _joined(self, results: Iterable[Tensor]) -> Tensor:
         flat = [x.flatten(x.ndim - len(f.point_shape)) for f, x in zip(self.factors, results, strict=True)]
         return torch.cat(flat, -1)
 
@@ -65,7 +67,9 @@ class Product(SymmetricSpace):
         return tuple(factor.inverse(part) for factor, part in zip(self.factors, g, strict=True))
 
     def move(self, g, q):
-        return self._joined([factor.move(h, part) for (factor, part), h in zip(self.parts(q), g, strict=True)])
+        return self._joined(
+            [factor.move(h, part) for (factor, part), h in zip(self.parts(q), g, strict=True)]
+        )
 
     def push(self, g, q, X):
         return self._joined([f.push(h, part, x) for (f, part, x), h in zip(self.parts(q, X), g, strict=True)])
@@ -93,7 +97,9 @@ class Product(SymmetricSpace):
 
     def flat_o(self, v):
         pieces = v.split([factor.chamber.length for factor in self.factors], -1)
-        return self._joined([factor.flat_o(piece) for factor, piece in zip(self.factors, pieces, strict=True)])
+        return self._joined(
+            [factor.flat_o(piece) for factor, piece in zip(self.factors, pieces, strict=True)]
+        )
 
     def defect(self, p):
         for index, (factor, part) in enumerate(self.parts(p)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -130,17 +130,18 @@ class Hyperbolic(_VectorSpace):
 
     def vector_at(self, p, q, tolerance):
         (x1, l1), (x2, l2) = self._parts(p), self._parts(q)
-        return 2 * torch.asinh(_length(torch.cat([(x1 - x2) * torch.exp(-(l1 + l2) / 2) / 2, torch.sinh((l1 - l2) / 2)], -1)))
+        return 2 * torch.asinh(
+            _length(torch.cat([(x1 - x2) * torch.exp(-(l1 + l2) / 2) / 2, torch.sinh((l1 - l2) / 2)], -1))
+        )
 
     @staticmethod
     def _parts(p: Tensor) -> tuple[Tensor, Tensor]:
         return p[..., :-1], p[..., -1:]
 
-    def _map(self, like: Tensor, **given) -> Moebius:
+    def _map(self, like: Tensor, **given: Any) -> Moebius:
         zero = torch.zeros(self.dim - 1, dtype=torch.float64, device=like.device)
         one = torch.eye(self.dim - 1, dtype=torch.float64, device=like.device)
-        fields = {"center": zero, "inverted": False, "rotation": one, "log_scale": zero.sum()[None], "offset": zero}
-        return Moebius(**(fields | given))
+        return Moebius(zero, False, one, zero.sum()[None], zero)._replace(**given)
 
     def frame(self, p):
         x, log_y = self._parts(p)
@@ -161,7 +162,9 @@ class Hyperbolic(_VectorSpace):
                 radius = 2 * log_y + torch.log1p(_square(x * torch.exp(-log_y)))
                 x, log_y = x * torch.exp(-radius), log_y - radius
             scale = m.log_scale.to(q.device)
-            q = torch.cat([_turn(m.rotation, x) * torch.exp(scale) + m.offset.to(q.device), log_y + scale], -1)
+            q = torch.cat(
+                [_turn(m.rotation, x) * torch.exp(scale) + m.offset.to(q.device), log_y + scale], -1
+            )
         return q
 
     def push(self, g, q, X):
@@ -172,9 +175,14 @@ class Hyperbolic(_VectorSpace):
             x = x - m.center.to(q.device)
             if m.inverted:
                 radius = 2 * log_y + torch.log1p(_square(x * torch.exp(-log_y)))
-                turn = 2 * ((x * dx).sum(-1, keepdim=True) * torch.exp(-radius) + torch.exp(2 * log_y - radius) * d_log)
+                turn = 2 * (
+                    (x * dx).sum(-1, keepdim=True) * torch.exp(-radius)
+                    + torch.exp(2 * log_y - radius) * d_log
+                )
                 dx, d_log = (dx - x * turn) * torch.exp(-radius), d_log - turn
-            X = torch.cat([_turn(m.rotation, dx) * torch.exp(m.log_scale.to(q.device)), d_log + 0 * log_y], -1)
+            X = torch.cat(
+                [_turn(m.rotation, dx) * torch.exp(m.log_scale.to(q.device)), d_log + 0 * log_y], -1
+            )
         return X
 
     def lift(self, p, xi):
@@ -221,7 +229,9 @@ class Hyperbolic(_VectorSpace):
         safe = torch.where(small, 1, s).sqrt()
         arc = torch.where(small, polynomial(ARCSINE, -torch.where(small, s, 0)), torch.asinh(safe) / safe)
         factor = arc / (1 + s).sqrt()  # d / sinh d
-        return factor * torch.cat([x * torch.exp(-log_y), _square(x * torch.exp(-log_y / 2)) / 2 + torch.sinh(log_y)], -1)
+        return factor * torch.cat(
+            [x * torch.exp(-log_y), _square(x * torch.exp(-log_y / 2)) / 2 + torch.sinh(log_y)], -1
+        )
 
     def retract_o(self, xi):
         """The exact exponential is as cheap as any retraction here."""
@@ -268,7 +278,11 @@ class Sphere(_VectorSpace):
         upper = first >= 0
         one = torch.eye(self.dim + 1, dtype=p.dtype, device=p.device)
         u = p + e
-        turn = one - _outer(u, u) / torch.where(upper, 1 + first, 1).unsqueeze(-1) + 2 * _outer(p, e.expand_as(p))
+        turn = (
+            one
+            - _outer(u, u) / torch.where(upper, 1 + first, 1).unsqueeze(-1)
+            + 2 * _outer(p, e.expand_as(p))
+        )
         w = p - e
         mirror = one - _outer(w, w) / torch.where(upper, 1, 1 - first).unsqueeze(-1)
         return torch.where(upper.unsqueeze(-1), turn, mirror)
@@ -308,7 +322,9 @@ class Sphere(_VectorSpace):
         t = sine.square()
         small = (t < SERIES_BELOW) & (q[..., :1] > 0)
         angle = torch.atan2(sine, q[..., :1])
-        ratio = torch.where(small, polynomial(ARCSINE, torch.where(small, t, 0)), angle / torch.where(small, 1, sine))
+        ratio = torch.where(
+            small, polynomial(ARCSINE, torch.where(small, t, 0)), angle / torch.where(small, 1, sine)
+        )
         return ratio * self._tangent(q)
 
     def retract_o(self, xi):

@@ -18,7 +18,10 @@ from .chamber import Chamber
 from .norms import BoundNorm, bind
 
 LOOSE = {torch.float64: 1e-7, torch.float32: 1e-3}  # how far from symmetric, relatively, an argument may be
-TOLERANCE = {torch.float64: 1e-14, torch.float32: 1e-8}  # estimated error from which distances turn to Twofold
+TOLERANCE = {
+    torch.float64: 1e-14,
+    torch.float32: 1e-8,
+}  # estimated error from which distances turn to Twofold
 
 
 class Visit:
@@ -108,14 +111,14 @@ class Space(ABC):
     def vector_distance(self, p: Tensor, q: Tensor) -> Tensor:
         """The vector-valued distance v(p, q) in the Weyl chamber: (..., chamber.length), differentiable."""
         visit = self._visit(p, q)
-        tolerance = TOLERANCE[_real(visit.dtype)]
-        return visit.value(self.vector_at(*visit.tensors, tolerance))
+        a, b = visit.tensors
+        return visit.value(self.vector_at(a, b, TOLERANCE[_real(visit.dtype)]))
 
     def distance(self, p: Tensor, q: Tensor, metric: str | BoundNorm = "f1") -> Tensor:
         """F(v(p, q)) for a metric: riemannian, f1, finf, fmin, lp(3), weighted(2, 1); (...)."""
         visit = self._visit(p, q)
-        tolerance = TOLERANCE[_real(visit.dtype)]
-        return visit.value(self.norm(metric)(self.vector_at(*visit.tensors, tolerance)))
+        a, b = visit.tensors
+        return visit.value(self.norm(metric)(self.vector_at(a, b, TOLERANCE[_real(visit.dtype)])))
 
     def norm(self, metric: str | BoundNorm = "f1") -> BoundNorm:
         """The norm on the chamber that a metric names; ValueError with the reason where it is none."""
@@ -175,7 +178,9 @@ class Space(ABC):
         visit = self._visit(points)
         (x,) = visit.tensors
         shape = (-1, *[1] * (x.ndim - 1))
-        if weights is not None and (weights.shape != x.shape[:1] or bool((weights < 0).any()) or not weights.sum() > 0):
+        if weights is not None and (
+            weights.shape != x.shape[:1] or bool((weights < 0).any()) or not weights.sum() > 0
+        ):
             raise ValueError(f"mean: expected {x.shape[0]} weights, none negative and not all zero")
         share = torch.ones(x.shape[0]).to(x) if weights is None else weights.to(x)
         share = (share / share.sum()).reshape(shape)
@@ -264,7 +269,9 @@ class Space(ABC):
     def _enter(self, x: Tensor) -> Tensor:
         if x.is_complex():
             if not self.complex_points:
-                raise ValueError(f"{self.name}: points are real tensors (..., {self._shape()}), got {x.dtype}")
+                raise ValueError(
+                    f"{self.name}: points are real tensors (..., {self._shape()}), got {x.dtype}"
+                )
             x = torch.view_as_real(x.resolve_conj())
         if tuple(x.shape[x.ndim - len(self.point_shape) :]) != self.point_shape:
             raise ValueError(f"{self.name}: expected a shape ending in {self._shape()}, got {tuple(x.shape)}")
@@ -276,14 +283,20 @@ class Space(ABC):
         flat = x.reshape(-1, math.prod(self.point_shape))
         finite = flat.isfinite().all(-1)
         if not bool(finite.all()):
-            raise ValueError(f"{self.name}: point {int((~finite).nonzero()[0])} of {len(flat)} has NaN or infinite entries")
+            raise ValueError(
+                f"{self.name}: point {int((~finite).nonzero()[0])} of {len(flat)} has NaN or infinite entries"
+            )
         off = (self.structured(x).reshape(flat.shape) - flat).abs().amax(-1) > tolerance * flat.abs().amax(-1)
         if bool(off.any()):
-            raise ValueError(f"{self.name}: point {int(off.nonzero()[0])} of {len(flat)} is not {self.structure_name}")
+            raise ValueError(
+                f"{self.name}: point {int(off.nonzero()[0])} of {len(flat)} is not {self.structure_name}"
+            )
 
     structure_name: str = "of the right structure"
 
-    def _options(self, name: str, dtype: torch.dtype | None = None, device: Any = None) -> tuple[torch.dtype, Any]:
+    def _options(
+        self, name: str, dtype: torch.dtype | None = None, device: Any = None
+    ) -> tuple[torch.dtype, Any]:
         dtype = dtype or torch.get_default_dtype()
         if dtype.is_complex and not self.complex_points:
             raise ValueError(f"{self.name}.{name}: points are real, {dtype} was asked for")
@@ -291,7 +304,11 @@ class Space(ABC):
 
     def _shape(self) -> str:
         shape = ", ".join(map(str, self.point_shape))
-        return shape if not self.complex_points else f"{shape} (or complex, {', '.join(map(str, self.point_shape[:-1]))})"
+        return (
+            shape
+            if not self.complex_points
+            else f"{shape} (or complex, {', '.join(map(str, self.point_shape[:-1]))})"
+        )
 
     def __repr__(self) -> str:
         return self.name

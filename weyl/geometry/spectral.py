@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-
 # Abscissae and weights of the 4 point Gauss rule on [0, 1]: exact to degree 7, so a divided difference over an
 # interval of NEAR (relative) errs by less than one rounding for every function used here.
 GAUSS = [(0.06943184420297371, 0.17392742256872693), (0.33000947820757187, 0.32607257743127307)]
@@ -149,10 +148,12 @@ def takagi(A: Tensor) -> tuple[Tensor, Tensor]:
     where values meet). A: (..., n, n) complex. Reference: L. Autonne 1915; T. Takagi, Japan. J. Math. 1, 1925.
     """
     if not A.is_complex() or A.ndim < 2 or A.shape[-1] != A.shape[-2]:
-        raise ValueError(f"takagi: expected complex matrices (..., n, n), got {A.dtype} of shape {tuple(A.shape)}")
+        raise ValueError(
+            f"takagi: expected complex matrices (..., n, n), got {A.dtype} of shape {tuple(A.shape)}"
+        )
     scale = A.detach().abs().amax() if A.numel() else 0.0
     if A.numel() and bool((A.detach() - A.detach().mT).abs().amax() > 1e-4 * scale):
-        raise ValueError("takagi: the matrix is not symmetric (A must equal its transpose, without conjugation)")
+        raise ValueError(
+            "takagi: the matrix is not symmetric (A must equal its transpose, without conjugation)"
+        )
     return _TakagiValues.apply((A + A.mT) / 2)
-
-

@@ -15,8 +15,6 @@ from torch import Tensor
 
 from .space import Space
 
-Motion = tuple  # isometries of the space's own kind, applied from the last to the first
-
 
 class SymmetricSpace(Space):
     """Points are tensors (..., *point_shape); an isometry is whatever the space makes of it."""
@@ -84,7 +82,9 @@ class SymmetricSpace(Space):
     def log_at(self, p, q):
         xi = self.log_o(self.move(self.inverse(self.frame(p)), q))
         if not bool(xi.detach().isfinite().all()):
-            raise ValueError(f"{self.name}: log has no answer where q lies on the cut locus of p (no unique geodesic)")
+            raise ValueError(
+                f"{self.name}: log has no answer where q lies on the cut locus of p (no unique geodesic)"
+            )
         return self.lift(p, xi)
 
     @final
@@ -120,7 +120,8 @@ class SymmetricSpace(Space):
         return self.act_at((g, self.symmetry(), self.inverse(g)), q)
 
     @final
-    def act_at(self, g: Motion, p):
+    def act_at(self, g, p):
+        """g is a tuple of the space's own isometries, applied from the last to the first."""
         for step in reversed(g):
             p = self.move(step, p)
         return p
@@ -135,4 +136,6 @@ class SymmetricSpace(Space):
     def random_tangents(self, p, generator):
         """The adjoint-symmetric Gaussian: noise in the frame, projected on the tangent space by lift and pull."""
         noise = torch.randn(p.shape, dtype=torch.float64, generator=generator)
-        return self.lift(p, self.pull(self.origin().expand_as(p), noise) / torch.as_tensor(self.weight) ** 0.5)
+        return self.lift(
+            p, self.pull(self.origin().expand_as(p), noise) / torch.as_tensor(self.weight) ** 0.5
+        )

@@ -8,6 +8,7 @@ products after Dekker and Knuth; T. J. Dekker, Numer. Math. 18, 1971), about 31 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -50,13 +51,13 @@ class Twofold:
         return cls(value, torch.zeros_like(value))
 
     @property
-    def mH(self) -> Twofold:  # noqa: N802 - torch's name
+    def mH(self) -> Twofold:
         return Twofold(self.high.mT, self.low.mT)
 
-    def __getitem__(self, index) -> Twofold:
+    def __getitem__(self, index: Any) -> Twofold:
         return Twofold(self.high[index], self.low[index])
 
-    def __setitem__(self, index, value: Twofold) -> None:
+    def __setitem__(self, index: Any, value: Twofold) -> None:
         self.high[index], self.low[index] = value.high, value.low
 
     def clone(self) -> Twofold:
@@ -97,8 +98,7 @@ class Twofold:
         return root + Twofold.of(rest.high / (2 * root.high))
 
 
-
-Matrix = Tensor | Twofold
+Matrix = TypeVar("Matrix", Tensor, Twofold)  # code over a Matrix runs in either arithmetic
 
 
 def cholesky(matrix: Matrix) -> Matrix:
@@ -141,7 +141,7 @@ def solve_lower(factor: Matrix, right: Matrix) -> Matrix:
 def scaled(matrix: Matrix, factor: Tensor) -> Matrix:
     """factor · matrix."""
     if isinstance(matrix, Tensor):
-        return factor * matrix
+        return factor.to(matrix.device) * matrix
     return matrix * Twofold.of(factor.to(matrix.high).expand_as(matrix.high))
 
 
