@@ -1,124 +1,183 @@
-"""Relative errors of distances against mpmath, from the same rounded inputs: python -m accuracy.distances.
+"""Relative errors of distances against mpmath, from the same rounded points: python -m accuracy.distances [family …]
 
-Pairs: near ones (1e-8 to 1), component gaps up to 25 (float32: 10), components that grow together up to 300 (60),
-all between points moved by isometries of spread 1. Prints one table a space and writes accuracy/distances.csv.
+Near pairs, component gaps, components that grow together, all between points moved by isometries of spread 1, and
+pairs of which both points are far from o. Prints one table a family and writes accuracy/distances.csv.
 """
 
 from __future__ import annotations
 
-import csv
-from pathlib import Path
+import sys
+from dataclasses import dataclass
 
 import mpmath as mp
-import numpy as np
 import torch
+from torch import Tensor
 
+from weyl.geometry import SymmetricSpace
 from weyl.geometry import space as make
+from weyl.geometry.matrix_ball import MatrixBall
 
-from . import oracle
+from . import oracle, report
 
 METRICS = ("riemannian", "f1", "finf")
-ORACLES = {
-    "upper": oracle.upper,
-    "bounded": lambda p, q: oracle.symmetric_ball(p, q, -1),
-    "dual": lambda p, q: oracle.symmetric_ball(p, q, 1),
-    "spd": oracle.positive_definite,
-    "hpd": oracle.positive_definite,
-    "hyperbolic": oracle.hyperbolic,
+GOALS = {torch.float64: 1e-12, torch.float32: 1e-5}
+DRAWS = 5
+
+
+@dataclass(frozen=True)
+class Case:
+    """Components of v(p, q) from `least` to `most`, p at a component gap `far` from o; each for float64, float32."""
+
+    name: str
+    least: tuple[float, float]
+    most: tuple[float, float]
+    far: tuple[float, float] = (0.0, 0.0)
+
+
+CASES = (
+    Case("1e-8 (1e-4)", (3e-9, 3e-5), (1e-8, 1e-4)),
+    Case("1e-4 (1e-2)", (3e-5, 3e-3), (1e-4, 1e-2)),
+    Case("1", (0.3, 0.3), (1.0, 1.0)),
+    Case("gap 5", (0.3, 0.3), (5.3, 5.3)),
+    Case("gap 10 (7)", (0.3, 0.3), (10.3, 7.3)),
+    Case("gap 25 (10)", (0.3, 0.3), (25.3, 10.3)),
+    Case("100 (30) together", (98.0, 28.0), (102.0, 32.0)),
+    Case("300 (60) together", (298.0, 58.0), (302.0, 62.0)),
+    Case("both far, gap 10 (5), 1e-8 (1e-4) apart", (3e-9, 3e-5), (1e-8, 1e-4), (10.0, 5.0)),
+    Case("both far, gap 25 (10), 1e-2 (1e-1) apart", (3e-3, 3e-2), (1e-2, 1e-1), (25.0, 10.0)),
+    Case("both far, gap 25 (10), 3 apart", (0.3, 0.3), (3.0, 3.0), (25.0, 10.0)),
+    Case("both far, gap 25 (10), 25 (10) apart", (0.3, 0.3), (25.3, 10.3), (25.0, 10.0)),
+)
+NEAR, FAR = CASES[:3], CASES[6:8]
+CURVED = Case("0.9 of the way to the cut locus", (0.3, 0.3), (0.9, 0.9))
+FAMILIES = {  # the sizes that are measured
+    "upper({n})": range(1, 9),
+    "spd({n})": range(1, 9),
+    "hpd({n})": range(1, 9),
+    "qpd({n})": range(1, 4),
+    "bounded({n})": range(1, 9),
+    "ball({n}, 3)": range(1, 4),
+    'ball({n}, 3, field="C")': range(1, 4),
+    'ball({n}, 3, field="H")': range(1, 4),
+    "antisymmetric({n})": range(2, 6),
+    "dual({n})": range(1, 9),
+    "hyperbolic({n})": range(1, 9),
+    "sphere({n})": range(1, 9),
 }
 
 
-def exact(name: str, p: torch.Tensor, q: torch.Tensor, size: float) -> list:
-    """v in 50 digits beyond what cancels at this size of distance."""
-    mp.mp.dps = 60 + int(1.3 * size)
-    family = name.split("(")[0]
-    complex_points = family in ("upper", "bounded", "dual", "hpd")
-    arrays = [(torch.view_as_complex(x.double().contiguous()) if complex_points else x.double()).numpy() for x in (p, q)]
-    return ORACLES[family](*arrays)
+def cases(space: SymmetricSpace) -> list[tuple[Case, float]]:
+    """The cases that fit into a space, and the factor on their lengths (a ball of v = θ ends half as far)."""
+    end = space.reach()
+    if end < 5:
+        return [*((case, min(1.0, 0.3 * end)) for case in NEAR), (CURVED, end)]
+    if isinstance(space, MatrixBall):
+        return [(case, space.v_scale / 2) for case in CASES[:-1] if case not in FAR]
+    return [(case, 1.0) for case in CASES]
 
 
-def norm(v: list, metric: str) -> mp.mpf:
-    sizes = [abs(x) for x in v]
-    return {"f1": mp.fsum(sizes), "finf": max(sizes), "riemannian": mp.sqrt(mp.fsum(x * x for x in sizes))}[metric]
-
-
-def pairs(name: str, v: torch.Tensor, dtype: torch.dtype, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Two points at vector distance about v, moved by an isometry of spread 1 and rounded to dtype."""
-    space = make(name)
-    o = space.origin()
-    q = space.exp(o, space.flat_o(v))
+def pair(space: SymmetricSpace, v: Tensor, far: Tensor, dtype: torch.dtype, seed: int) -> tuple[Tensor, Tensor]:
+    """p at v(o, p) about `far` and q at v(p, q) about v, moved by an isometry of spread 1 and rounded to dtype."""
+    o, generator = space.origin(), torch.Generator().manual_seed(seed)
     g = space.random_isometry(seed=seed, spread=min(1.0, space.reach() / 8))
+    if far.any():
+        h = space.frame(space.exp(o, space.flat_o(space.chamber.fold(far))))
+        g = (*g, h, space.rotation(generator))
+    q = space.exp(o, space.flat_o(space.chamber.fold(v)))
     return space.act(g, o).to(dtype), space.act(g, q).to(dtype)
 
 
-def worst_error(name: str, vectors: list[torch.Tensor], dtype: torch.dtype) -> float:
-    """The largest relative error over metrics and draws; infinite where a rounded point left the space."""
-    space, worst = make(name), 0.0
-    for seed, v in enumerate(vectors):
-        p, q = pairs(name, space.chamber.fold(v), dtype, seed)
-        try:
-            ours = {metric: float(space.distance(p, q, metric)) for metric in METRICS}
-        except ValueError:
-            return float("inf")
-        truth = exact(name, p, q, float(v.abs().amax()))
-        worst = max(worst, *(float(abs(ours[m] - norm(truth, m)) / norm(truth, m)) for m in METRICS))
-    return worst
+def draw(space: SymmetricSpace, least: float, most: float, seed: int) -> Tensor:
+    """A vector with components from least to most, both attained; in type A every second one around zero."""
+    length = space.chamber.length
+    t = torch.rand(length, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    t[-1], t[0] = 0, 1
+    v = least + (most - least) * t
+    return v - (least + most) / 2 if space.chamber.factors[0].type == "A" and seed % 2 and least < 1 else v
 
 
-def draw(length: int, scale: float, gap: float, count: int) -> list[torch.Tensor]:
-    """Vectors whose smallest component is `scale` and whose largest is `gap` more."""
-    generator = torch.Generator().manual_seed(int(1e6 * (scale + gap)) % 2**31)
-    drawn = torch.rand(count, length, generator=generator, dtype=torch.float64)
-    drawn[:, 0] = 1
-    if length > 1:
-        drawn[:, -1] = 0
-    return list(scale + gap * drawn)
+@dataclass
+class Measured:
+    """What one pair shows: the worst relative error, and where the points really are."""
+
+    error: float
+    size: float  # the largest component of the true v(p, q)
+    gap: float  # the largest less the smallest
+    frame: float  # the same of v(o, p)
+    digits: float  # relative change of the truth with twice the digits; 0 where not repeated
 
 
-CASES = {  # name: (scale, gap) for float64 and for float32
-    "1e-8 (1e-4)": ((5e-9, 1e-8), (5e-5, 1e-4)),
-    "1e-4 (1e-2)": ((5e-5, 1e-4), (5e-3, 1e-2)),
-    "1": ((0.5, 1.0), (0.5, 1.0)),
-    "gap 5": ((0.3, 5.0), (0.3, 5.0)),
-    "gap 10": ((0.3, 10.0), (0.3, 10.0)),
-    "gap 25 (10)": ((0.3, 25.0), (0.1, 10.0)),
-    "100 (30) together": ((98.0, 4.0), (28.0, 4.0)),
-    "300 (60) together": ((298.0, 4.0), (58.0, 4.0)),
-}
-LIMITED = {"bounded": 4, "dual": 3, "hyperbolic": 8}  # how many of the cases fit into the space
+def measure(space: SymmetricSpace, p: Tensor, q: Tensor, digits: int, repeat: bool) -> Measured:
+    """Errors of riemannian, f1 and finf relative to each, and of the components relative to the largest."""
+    mp.mp.dps = digits
+    truth, start = oracle.vector_distance(space, p, q), oracle.vector_distance(space, space.origin(), p)
+    ours = {metric: float(space.distance(p, q, metric)) for metric in METRICS}
+    errors = [abs(ours[metric] / oracle.norm(truth, metric) - 1) for metric in METRICS]
+    largest = oracle.norm(truth, "finf")
+    v = space.vector_distance(p, q).tolist()
+    errors += [abs(a - b) / largest for a, b in zip(v, truth, strict=True)]
+    change = mp.mpf(0)
+    if repeat:
+        mp.mp.dps = 2 * digits
+        again = oracle.vector_distance(space, p, q)
+        change = max(abs(a - b) / largest for a, b in zip(again, truth, strict=True))
+    spread = [float(max(x) - min(x)) if len(x) > 1 else float(abs(x[0])) for x in (truth, start)]
+    return Measured(float(max(errors)), float(largest), *spread, float(change))
 
 
-def table(family: str, sizes: range, draws: int) -> list[dict]:
+def cell(space: SymmetricSpace, case: Case, unit: float, dtype: torch.dtype) -> list[Measured]:
+    """All draws of one space, case and dtype; AssertionError where a point is not where it was meant to be."""
+    at = list(GOALS).index(dtype)
+    least, most, far = (unit * x[at] for x in (case.least, case.most, case.far))
+    found = []
+    for seed in range(DRAWS):
+        v, start = draw(space, least, most, seed), draw(space, 0.0, far, seed + 50)
+        p, q = pair(space, v, start, dtype, seed)
+        digits = 60 + int(1.3 * (most + 2 * far))
+        m = measure(space, p, q, digits, repeat=seed == 0)
+        where = f"{space.name}, {case.name}, {dtype}, draw {seed}"
+        meant = float(v.abs().max()), float(v.max() - v.min() if len(v) > 1 else v.abs().max())
+        assert abs(m.size / meant[0] - 1) < 0.1, f"{where}: components to {m.size}, meant {meant[0]}"
+        assert abs(m.gap - meant[1]) < 0.1 * meant[0], f"{where}: a gap of {m.gap}, meant {meant[1]}"
+        assert not far or abs(m.frame - far) < 3, f"{where}: p at a gap of {m.frame} from o, meant {far}"
+        assert m.digits < 1e-25, f"{where}: mpmath has too few digits, {m.digits}"
+        found.append(m)
+    return found
+
+
+def table(pattern: str, sizes: range) -> list[report.Row]:
+    """One row a case and dtype: where the points are, and the largest error of each size."""
+    spaces = [make(pattern.format(n=n)) for n in sizes]
     rows = []
-    for case, settings in list(CASES.items())[: LIMITED.get(family, len(CASES))]:
-        for dtype, (scale, gap) in zip((torch.float64, torch.float32), settings, strict=True):
-            errors = {}
-            for n in sizes:
-                name = f"{family}({n})"
-                length = make(name).chamber.length
-                if family == "dual":
-                    scale, gap = min(scale, 0.3), min(gap, 1.2)
-                errors[n] = worst_error(name, draw(length, scale, gap, draws), dtype)
-            rows.append({"space": f"{family}(n)", "case": case, "dtype": str(dtype)[6:], **{f"n={n}": errors[n] for n in sizes}})
+    for index, (case, unit) in enumerate(cases(spaces[-1])):
+        for dtype, goal in GOALS.items():
+            found = {n: cell(s, *cases(s)[index], dtype) for n, s in zip(sizes, spaces, strict=True)}
+            flat = [m for cells in found.values() for m in cells]
+            row: report.Row = {"space": pattern.format(n="n"), "case": case.name, "dtype": str(dtype)[6:]}
+            if unit not in (1.0, spaces[-1].reach()) and case not in NEAR:
+                row["case"] = f"{case.name}, lengths halved"
+            for name in ("size", "gap", "frame"):
+                values = [getattr(m, name) for m in flat]
+                row[f"true {name}"] = f"{min(values):.3g}…{max(values):.3g}"
+            row |= {"goal": goal, "met": "yes" if max(m.error for m in flat) < goal else "NO"}
+            rows.append(row | {f"n={n}": max(m.error for m in cells) for n, cells in found.items()})
     return rows
 
 
 def main() -> None:
+    torch.set_num_threads(1)
+    wanted = sys.argv[1:]
     rows = []
-    for family, sizes in (("upper", range(1, 9)), ("bounded", range(1, 5)), ("dual", range(1, 5)), ("spd", range(1, 5)), ("hyperbolic", range(2, 5))):
-        found = table(family, sizes, draws=3)
-        columns = [f"n={n}" for n in sizes]
-        print(f"\n{family}(n): largest relative error of riemannian, f1, finf\n{'':20}{'':9}" + "".join(f"{c:>9}" for c in columns))
-        for row in found:
-            print(f"{row['case']:20}{row['dtype']:9}" + "".join(f"{row[c]:9.0e}" for c in columns))
-        rows += found
-    columns = ["space", "case", "dtype"] + [f"n={n}" for n in range(1, 9)]
-    with open(Path(__file__).with_suffix(".csv"), "w", newline="") as file:
-        writer = csv.DictWriter(file, columns)
-        writer.writeheader()
-        writer.writerows({k: f"{v:.2e}" if isinstance(v, float) else v for k, v in row.items()} for row in rows)
+    for pattern, sizes in FAMILIES.items():
+        if not wanted or pattern.split("(")[0] in wanted:
+            found = table(pattern, sizes)
+            report.show(f"{pattern.format(n='n')}: largest relative error of v, riemannian, f1, finf", found)
+            rows += found
+    missed = sum(row["met"] == "NO" for row in rows)
+    print(f"\n{len(rows)} rows of {DRAWS} draws a cell, {missed} miss their goal")
+    if not wanted:
+        report.save("distances", rows)
 
 
 if __name__ == "__main__":
-    np.seterr(all="raise")
     main()

@@ -53,13 +53,16 @@ class Points(nn.Module):
 
 
 class PairDistance(nn.Module):
-    """The distance between points (or rows of points) in a metric; learned weights are parameters of the module."""
+    """The distance between points (or rows of points) in a metric; learned weights are parameters of the module.
 
-    def __init__(self, space: str | SymmetricSpace, metric: str | BoundNorm = "f1"):
+    The tolerance is meant for training: errors below it are not worth a second computation (see vector_distance).
+    """
+
+    def __init__(self, space: str | SymmetricSpace, metric: str | BoundNorm = "f1", tolerance: float = 1e-8):
         super().__init__()
-        self.space = make_space(space)
+        self.space, self.tolerance = make_space(space), tolerance
         self.norm = self.space.norm(metric)
         self.learned = nn.ParameterList(self.norm.parameters())
 
     def forward(self, p: Tensor, q: Tensor) -> Tensor:
-        return self.space.distance(p, q, self.norm)
+        return self.space.distance(p, q, self.norm, self.tolerance)

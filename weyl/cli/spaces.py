@@ -81,6 +81,7 @@ def _print_families(families: list[Any], as_json: bool) -> None:
         "curvature",
     )  # descriptions would not fit
     print_table(headings, [[record[key] for key in keys] for record in records])
+    print("\nmetrics: riemannian, f1, finf, fmin, lp(p), weighted (learned), weighted(w, …)")
 
 
 def _print_members(families: list[Any], parameters: int, as_json: bool) -> None:

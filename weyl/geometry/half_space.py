@@ -68,7 +68,8 @@ class HalfSpace(MatrixSpace):
 
     def spectrum(self, C, N):
         if self.kind == "symmetric":
-            return singular_spectrum(C, N)
+            values, _ = singular_spectrum(C)
+            return values, values
         if isinstance(C, Tensor):
             M = C @ N.mH / 2  # sinh of the logarithm of L₁⁻¹ P₂ L₁⁻*, Hermitian
             values, _ = hermitian_values((M + M.mH) / 2)

@@ -94,7 +94,10 @@ class MatrixBall(MatrixSpace):
         return between(A1, Q - P, B2), between(B1, plus_identity(scaled(P.mH @ Q, self.k)), B2), loss
 
     def spectrum(self, C, N):
-        return singular_spectrum(C, N)
+        values, Vh = singular_spectrum(C)
+        if not isinstance(N, Tensor):
+            return values, values
+        return values, (N.detach() @ Vh.mH).abs().square().sum(-2).sqrt()  # the cosines |N v_j|
 
     def components(self, values, companions):
         return self.v_scale * arcsine(values, companions.detach(), self.k.to(values.device))

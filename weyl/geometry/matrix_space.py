@@ -162,7 +162,7 @@ class MatrixSpace(SymmetricSpace):
             if bool(poor.any()):
                 better = values.clone()
                 better[poor] = self._refined(P[poor], Q[poor], values.shape[-1])
-                # Rounding of the points does not enter a gradient at first order: float64 is enough there.
+                # The gradient stays that of the float64 chord, whose error eps · loss no descent can feel.
                 correction = better - values
         if bool(poor.any()):
             values = values + correction
@@ -208,12 +208,10 @@ def rayleigh(U: Tensor, M: Twofold, V: Tensor) -> Tensor:
     return total.high
 
 
-def singular_spectrum(C: Matrix, N: Matrix) -> tuple[Tensor, Tensor]:
-    """Singular values σ of the chord and the lengths of N v_j, their cosines up to the normalisation of the space."""
+def singular_spectrum(C: Matrix) -> tuple[Tensor, Tensor]:
+    """Singular values σ of the chord (differentiable in plain arithmetic) and its right singular vectors V*."""
     if isinstance(C, Tensor):
-        assert isinstance(N, Tensor)
         _, values, Vh = singular_values(C)
-        return values, torch.linalg.vector_norm(N.detach() @ Vh.mH, dim=-2)
+        return values, Vh
     U, _, Vh = torch.linalg.svd(C.high, full_matrices=False)
-    values = rayleigh(U, C, Vh.mT)
-    return values, values
+    return rayleigh(U, C, Vh.mT), Vh

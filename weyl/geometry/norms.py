@@ -149,5 +149,5 @@ def bind(metric: str | Expression | BoundNorm, chamber: Chamber) -> BoundNorm:
                 f"metric {metric} was made for {metric.chamber.length} components, not {chamber.length}"
             )
         return metric
-    norm = build(metric, METRICS, kind="metric", listing="weyl spaces --metrics")
+    norm = build(metric, METRICS, kind="metric", listing="weyl spaces")
     return BoundNorm(str(metric).strip(), norm, chamber)

@@ -108,17 +108,25 @@ class Space(ABC):
         return math.inf
 
     # ── distances ────────────────────────────────────────────────────────────────────────────────────────────────
-    def vector_distance(self, p: Tensor, q: Tensor) -> Tensor:
-        """The vector-valued distance v(p, q) in the Weyl chamber: (..., chamber.length), differentiable."""
+    def vector_distance(self, p: Tensor, q: Tensor, tolerance: float | None = None) -> Tensor:
+        """The vector-valued distance v(p, q) in the Weyl chamber: (..., chamber.length), differentiable.
+
+        Pairs whose estimated error exceeds the tolerance (default: the last digits of the dtype) are computed again in
+        twice the precision; a larger tolerance is faster.
+        """
         visit = self._visit(p, q)
         a, b = visit.tensors
-        return visit.value(self.vector_at(a, b, TOLERANCE[_real(visit.dtype)]))
+        return visit.value(self.vector_at(a, b, tolerance or TOLERANCE[_real(visit.dtype)]))
 
-    def distance(self, p: Tensor, q: Tensor, metric: str | BoundNorm = "f1") -> Tensor:
+    def distance(
+        self, p: Tensor, q: Tensor, metric: str | BoundNorm = "f1", tolerance: float | None = None
+    ) -> Tensor:
         """F(v(p, q)) for a metric: riemannian, f1, finf, fmin, lp(3), weighted(2, 1); (...)."""
         visit = self._visit(p, q)
         a, b = visit.tensors
-        return visit.value(self.norm(metric)(self.vector_at(a, b, TOLERANCE[_real(visit.dtype)])))
+        return visit.value(
+            self.norm(metric)(self.vector_at(a, b, tolerance or TOLERANCE[_real(visit.dtype)]))
+        )
 
     def norm(self, metric: str | BoundNorm = "f1") -> BoundNorm:
         """The norm on the chamber that a metric names; ValueError with the reason where it is none."""
@@ -192,6 +200,10 @@ class Space(ABC):
             at, last = self.exp_at(at, rate * step), size
             if size < 1e-13:
                 break
+        if not last < 1e-7:
+            raise ValueError(
+                f"{self.name}: the mean was not found in {steps} steps (the points may lie too far apart)"
+            )
         return visit.point(at)
 
     # ── points ───────────────────────────────────────────────────────────────────────────────────────────────────

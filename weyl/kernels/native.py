@@ -54,12 +54,12 @@ def singular_value_decomposition(C: Tensor, threads: int | None = None) -> tuple
     C = C.detach()
     if max(C.shape[-2:]) > LARGEST_SIDE:
         return _torch_decomposition(C)
+    if C.device.type != "cpu":
+        _say_once(f"no compiled kernel for device {C.device.type!r}")
+        return _torch_decomposition(C)
     extension = _extension()
     if extension is None:
         _say_once("weyl was installed without its compiled kernel")
-        return _torch_decomposition(C)
-    if C.device.type != "cpu":
-        _say_once(f"no compiled kernel for device {C.device.type!r}")
         return _torch_decomposition(C)
 
     *leading, p, q = C.shape

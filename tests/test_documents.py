@@ -1,0 +1,47 @@
+"""What the documents show runs: the Python of the README, the examples, the counts they state."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+import weyl
+
+ROOT = Path(__file__).parent.parent
+BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
+def test_readme_runs(block):
+    exec(compile(block, "README.md", "exec"), {})
+
+
+def test_readme_counts_the_laws():
+    held = weyl.check_space(weyl.space("hyperbolic(2)"))
+    for page in ("README.md", "ARCHITECTURE.md", "CHANGELOG.md"):
+        for count in re.findall(r"(\d+) laws", (ROOT / page).read_text()):
+            assert int(count) == len(held), page
+
+
+def test_every_linked_page_exists():
+    for page in ROOT.glob("*.md"):
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (ROOT / target).exists(), f"{page.name} links {target}"
+
+
+def test_the_first_embedding_example_learns_and_draws(tmp_path):
+    spec = importlib.util.spec_from_file_location("first_embedding", ROOT / "examples" / "first_embedding.py")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    edges = example.grid_of_trees(side=2, height=1)
+    goal = example.shortest_paths(edges)
+    assert goal.shape == (12, 12)
+    assert goal.max() == 4
+    points = example.train(goal, steps=60)().detach()
+    i, j = torch.triu_indices(12, 12, 1)
+    ratio = weyl.space("upper(2)").distance(points[i], points[j], "f1") / goal[i, j]
+    assert (ratio - 1).abs().mean() < 0.15
+    example.draw(edges, goal, points, str(tmp_path / "picture.png"))
+    assert (tmp_path / "picture.png").stat().st_size > 10_000
