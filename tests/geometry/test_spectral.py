@@ -152,7 +152,7 @@ def test_divided_differences_keep_their_digits_across_the_change_of_formula(gap,
     M = torch.diag(torch.tensor([a, b], dtype=torch.float64)).requires_grad_()
     (grad,) = torch.autograd.grad(hermitian_function(M, f)[0, 1], M)
     with mp.workdps(50):
-        a, b = mp.mpf(a), mp.mpf(float(M[1, 1]))
+        a, b = mp.mpf(a), mp.mpf(b)
         right = mp.diff(exact, a) if a == b else (exact(a) - exact(b)) / (a - b)
     assert float(grad[0, 1] + grad[1, 0]) == pytest.approx(float(right), rel=1e-13)
 
@@ -188,8 +188,8 @@ def test_second_derivatives_are_refused_not_wrong():
     M = hermitian("generic", torch.float64)
     for function in (lambda M: hermitian_values(M)[0], lambda M: hermitian_function(M, torch.exp)):
         (first,) = torch.autograd.grad(function(M).square().sum(), M, create_graph=True)
-        with pytest.raises(RuntimeError, match="once_differentiable|does not require grad"):
-            torch.autograd.grad(first.sum(), M)
+        with pytest.raises(RuntimeError, match="once_differentiable"):
+            first.sum().backward()
 
 
 # ── exponential ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -201,8 +201,6 @@ def test_the_exponential_of_one_matrix_has_all_digits(n, size):
         exact = torch.tensor(mp.expm(mp.matrix(M.tolist())).apply(float).tolist(), dtype=torch.float64)
     for ours in (exponential(M), exponential(M[None])[0], exponential(M[None, None])[0, 0]):
         assert float((ours - exact).abs().max() / exact.abs().max()) < 2e-15 * (1 + 4 * size)
-    both = exponential(torch.stack([M, -M]))
-    torch.testing.assert_close(both[0] @ both[1], torch.eye(n, dtype=torch.float64), atol=1e-11, rtol=0)
     assert exponential(M[None][:0]).shape == (0, n, n)
 
 

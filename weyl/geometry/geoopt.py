@@ -187,9 +187,13 @@ class FromGeoopt(Space):
     def structured(self, x):
         return x
 
+    def inside(self, p):
+        """All or none, as geoopt tells of a batch."""
+        kept, _ = self.manifold.check_point_on_manifold(self._theirs(p), explain=True)
+        return torch.full(p.shape[: p.ndim - len(self.point_shape)], bool(kept), device=p.device)
+
     def defect(self, p):
-        inside, reason = self.manifold.check_point_on_manifold(self._theirs(p), explain=True)
-        return None if inside else str(reason)
+        return f"is not on the manifold: {self.manifold.check_point_on_manifold(self._theirs(p), explain=True)[1]}"
 
     def nearest(self, p, margin, target):
         return self._each(self.manifold.projx, p)

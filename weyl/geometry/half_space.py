@@ -6,6 +6,8 @@ have the frame H = N + L L* (N skew, L triangular), the reflection H → H⁻¹ 
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -116,24 +118,22 @@ class HalfSpace(MatrixSpace):
             Y = Y * torch.exp(-torch.linalg.slogdet(Y).logabsdet / Y.shape[-1])[..., None, None]
         return self.storage(Y + s + (s @ b + b @ s) / 2)
 
+    def inside(self, p):
+        H = self.matrix(p)
+        L, info = torch.linalg.cholesky_ex((H + H.mH) / 2)
+        if not self.unimodular:
+            return info == 0
+        log_det = 2 * L.diagonal(dim1=-2, dim2=-1).real.log().sum(-1) / self.field.block
+        return (info == 0) & (log_det.abs() < 1e-2)
+
     def defect(self, p):
         H = self.matrix(p)
-        part = "imaginary part" if self.kind == "symmetric" else "matrix"
+        part = "an imaginary part" if self.kind == "symmetric" else "a matrix"
         Y = (H + H.mH) / 2
         values = torch.linalg.eigvalsh(Y)
         if not values[0] > 0 or torch.linalg.cholesky_ex(Y).info:
-            return (
-                f"has an {part} that is not positive definite (smallest eigenvalue {values[0]:.3g})".replace(
-                    "an matrix", "a matrix"
-                )
-            )
-        if (
-            self.unimodular
-            and (log_det := float(values.log().sum()) / self.field.block)
-            and abs(log_det) > 1e-3
-        ):
-            return f"has determinant {torch.tensor(log_det).exp():.6g}, expected 1"
-        return None
+            return f"has {part} that is not positive definite (smallest eigenvalue {values[0]:.3g})"
+        return f"has determinant {math.exp(float(values.log().sum()) / self.field.block):.6g}, expected 1"
 
     def nearest(self, p, margin, target):
         H = self.matrix(p)

@@ -128,11 +128,16 @@ class MatrixBall(MatrixSpace):
         bend = (-self.k.to(X.device)).clamp(min=0) / 3
         return self.storage(torch.linalg.solve(identity(X, X.shape[-1]) + bend * X.mH @ X, X, left=False))
 
+    def inside(self, p):
+        if float(self.k.detach()) >= 0:
+            return torch.ones(p.shape[: p.ndim - len(self.point_shape)], dtype=torch.bool, device=p.device)
+        left, right = self._squares(self.matrix(p))
+        return (torch.linalg.cholesky_ex(left).info == 0) & (torch.linalg.cholesky_ex(right).info == 0)
+
     def defect(self, p):
-        largest, k = float(torch.linalg.matrix_norm(self.matrix(p), 2)), float(self.k.detach())
-        if k < 0 and not largest < (limit := (-k) ** -0.5):
-            return f"has a singular value {largest:.9g}, at least {limit:.6g}: it lies outside the open ball"
-        return None
+        largest = float(torch.linalg.matrix_norm(self.matrix(p), 2))
+        limit = (-float(self.k.detach())) ** -0.5
+        return f"lies outside the ball: its largest singular value is {largest:.9g}, not below {limit:.6g}"
 
     def nearest(self, p, margin, target):
         k = float(self.k.detach())

@@ -101,11 +101,15 @@ class Product(SymmetricSpace):
             [factor.flat_o(piece) for factor, piece in zip(self.factors, pieces, strict=True)]
         )
 
+    def inside(self, p):
+        return torch.stack([factor.inside(part) for factor, part in self.parts(p)]).all(0)
+
     def defect(self, p):
-        for index, (factor, part) in enumerate(self.parts(p)):
-            if (reason := factor.defect(part)) is not None:
-                return f"{reason} (in factor {index}, {factor.name})"
-        return None
+        outside = [
+            (i, factor, part) for i, (factor, part) in enumerate(self.parts(p)) if not factor.inside(part)
+        ]
+        index, factor, part = outside[0]
+        return f"{factor.defect(part)} (in factor {index}, {factor.name})"
 
     def nearest(self, p, margin, target):
         return self._joined([factor.nearest(part, margin, target) for factor, part in self.parts(p)])
@@ -177,9 +181,12 @@ class Power(SymmetricSpace):
     def flat_o(self, v):
         return self.factor.flat_o(v.unflatten(-1, (self.count, -1)))
 
+    def inside(self, p):
+        return self.factor.inside(p).all(-1)
+
     def defect(self, p):
-        reasons = [self.factor.defect(part) for part in p]
-        return next((f"{reason} (in copy {i})" for i, reason in enumerate(reasons) if reason), None)
+        index = int((~self.factor.inside(p)).nonzero()[0])
+        return f"{self.factor.defect(p[index])} (in copy {index})"
 
     def nearest(self, p, margin, target):
         return self.factor.nearest(p, margin, target)

@@ -27,7 +27,7 @@ def _orthogonal(size: int, generator: torch.Generator) -> Tensor:
     return exponential(noise - noise.mT)
 
 
-class _VectorSpace(SymmetricSpace):
+class VectorSpace(SymmetricSpace):
     """What the three share: points are vectors, the metric at o is the dot product, nothing constrains the storage."""
 
     def __init__(self, name: str, dim: int, length: int, curvature: float):
@@ -44,6 +44,15 @@ class _VectorSpace(SymmetricSpace):
     def structured(self, x):
         return x
 
+    def inside(self, p):
+        return (self.nearest(p, 0, 0) - p).abs().amax(-1) <= 1e-4
+
+    def defect(self, p):
+        return f"has length {float(_length(p)):.6g}, expected 1"
+
+    def nearest(self, p, margin, target):
+        return p
+
 
 class Rigid(NamedTuple):
     """x → rotation x + offset."""
@@ -56,7 +65,7 @@ def _turn(rotation: Tensor, x: Tensor) -> Tensor:
     return (rotation.to(x.device) @ x.unsqueeze(-1)).squeeze(-1)
 
 
-class Euclidean(_VectorSpace):
+class Euclidean(VectorSpace):
     """R^n with v = |p - q|: one component, since rotations are among the isometries."""
 
     def __init__(self, n: int):
@@ -101,12 +110,6 @@ class Euclidean(_VectorSpace):
     def flat_o(self, v):
         return torch.cat([v, v.new_zeros(*v.shape[:-1], self.dim - 1)], -1)
 
-    def defect(self, p):
-        return None
-
-    def nearest(self, p, margin, target):
-        return p
-
 
 class Moebius(NamedTuple):
     """x → offset + scale · rotation · J(x - center) on the half space; J the inversion x/|x|², or the identity."""
@@ -118,7 +121,7 @@ class Moebius(NamedTuple):
     offset: Tensor
 
 
-class Hyperbolic(_VectorSpace):
+class Hyperbolic(VectorSpace):
     """Hyperbolic space as half space, stored as (x, log y): sinh(v/2) = |p - q| / (2√(y₁y₂)), curvature -1.
 
     Stored like this, distances of hundreds keep their digits in float32. An isometry is a tuple of Moebius maps,
@@ -240,12 +243,6 @@ class Hyperbolic(_VectorSpace):
     def flat_o(self, v):
         return torch.cat([v.new_zeros(*v.shape[:-1], self.dim - 1), v], -1)
 
-    def defect(self, p):
-        return None
-
-    def nearest(self, p, margin, target):
-        return p
-
 
 def polynomial_sinh(t: Tensor) -> Tensor:
     """sinh(√t)/√t for t below 1, to rounding."""
@@ -256,7 +253,7 @@ def polynomial_sinh(t: Tensor) -> Tensor:
     return polynomial(coefficients, t)
 
 
-class Sphere(_VectorSpace):
+class Sphere(VectorSpace):
     """Unit vectors of R^(n+1), curvature 1, v = 2 atan2(|p - q|, |p + q|): the double cover of ball(1, n, k=1)."""
 
     def __init__(self, n: int):
@@ -333,10 +330,6 @@ class Sphere(_VectorSpace):
 
     def flat_o(self, v):
         return torch.cat([torch.zeros_like(v), v, v.new_zeros(*v.shape[:-1], self.dim - 1)], -1)
-
-    def defect(self, p):
-        length = float(_length(p))
-        return None if abs(length - 1) < 1e-4 else f"has length {length:.6g}, expected 1"
 
     def nearest(self, p, margin, target):
         length = _length(p)

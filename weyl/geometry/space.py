@@ -96,8 +96,12 @@ class Space(ABC):
         """The nearest storage that a point or a tangent vector can have (symmetric, say); linear."""
 
     @abstractmethod
-    def defect(self, p: Tensor) -> str | None:
-        """Why one finite, structured point (unbatched) is outside, or None."""
+    def inside(self, p: Tensor) -> Tensor:
+        """Which finite, structured points belong to the space: (...) of bool."""
+
+    @abstractmethod
+    def defect(self, p: Tensor) -> str:
+        """What is wrong with one point that is not inside, after its name: "has length 2, expected 1"."""
 
     @abstractmethod
     def nearest(self, p: Tensor, margin: float, target: float) -> Tensor:
@@ -249,13 +253,9 @@ class Space(ABC):
     def why_not(self, p: Any) -> str | None:
         """None where p is a point (or a batch of points) of the space, else the reason in one line."""
         try:
-            visit = self._visit(p)
+            self._visit(p)
         except (TypeError, ValueError) as error:
             return str(error)
-        (x,) = visit.tensors
-        for index, point in enumerate(x.detach().reshape(-1, *self.point_shape)):
-            if (reason := self.defect(point)) is not None:
-                return f"{self.name}: point {index} {reason}" if x.ndim > len(self.point_shape) else reason
         return None
 
     # ── at the door ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -273,10 +273,10 @@ class Space(ABC):
         if dtype not in (torch.float32, torch.float64, torch.complex64, torch.complex128):
             raise ValueError(f"{self.name}: expected float32 or float64 (or complex of these), got {dtype}")
         entered = [self._enter(tensor) for tensor in given]
-        for x in entered[: len(points) + len(tangents)]:
-            self._check_structure(x.detach(), LOOSE[_real(dtype)])
-        structured = [self.structured(x) for x in entered[: len(points) + len(tangents)]]
-        return Visit(dtype, structured + entered[len(structured) :])
+        tight = len(points) + len(tangents)
+        for index, x in enumerate(entered):
+            self._check(x.detach(), None if index >= tight else LOOSE[_real(dtype)], index < len(points))
+        return Visit(dtype, [self.structured(x) for x in entered[:tight]] + entered[tight:])
 
     def _enter(self, x: Tensor) -> Tensor:
         if x.is_complex():
@@ -289,20 +289,26 @@ class Space(ABC):
             raise ValueError(f"{self.name}: expected a shape ending in {self._shape()}, got {tuple(x.shape)}")
         return x.to(torch.float64)
 
-    def _check_structure(self, x: Tensor, tolerance: float) -> None:
-        if not x.numel():
-            return
-        flat = x.reshape(-1, math.prod(self.point_shape))
-        finite = flat.isfinite().all(-1)
-        if not bool(finite.all()):
-            raise ValueError(
-                f"{self.name}: point {int((~finite).nonzero()[0])} of {len(flat)} has NaN or infinite entries"
-            )
-        off = (self.structured(x).reshape(flat.shape) - flat).abs().amax(-1) > tolerance * flat.abs().amax(-1)
-        if bool(off.any()):
-            raise ValueError(
-                f"{self.name}: point {int(off.nonzero()[0])} of {len(flat)} is not {self.structure_name}"
-            )
+    @torch.no_grad()
+    def _check(self, x: Tensor, tolerance: float | None, point: bool) -> None:
+        """Refuses the first element that is not finite, not structured up to a tolerance, or (a point) not inside."""
+        x = x.reshape(-1, *self.point_shape)
+        flat = x.flatten(1)
+        faults: list[tuple[str, Tensor]] = [("has NaN or infinite entries", ~flat.isfinite().all(-1))]
+        if tolerance is not None:
+            off = (self.structured(x).flatten(1) - flat).abs().amax(-1) > tolerance * flat.abs().amax(-1)
+            faults.append((f"is not {self.structure_name}", off))
+        for reason, mask in faults:
+            if bool(mask.any()):
+                raise ValueError(f"{self.name}: {self._which(mask, point)} {reason}")
+        if point and bool((mask := ~self.inside(self.structured(x))).any()):
+            first = self.structured(x)[mask][0]
+            raise ValueError(f"{self.name}: {self._which(mask, point)} {self.defect(first)}")
+
+    @staticmethod
+    def _which(mask: Tensor, point: bool) -> str:
+        what = "point" if point else "vector"
+        return f"the {what}" if len(mask) == 1 else f"{what} {int(mask.nonzero()[0])} of {len(mask)}"
 
     structure_name: str = "of the right structure"
 
