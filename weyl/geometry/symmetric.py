@@ -69,6 +69,9 @@ class SymmetricSpace(Space):
     def flat_o(self, v: Tensor) -> Tensor:
         """The tangent vector at o, in one fixed maximal flat, whose exponential lies at vector distance v."""
 
+    def _weight(self, like: Tensor) -> Tensor:
+        return torch.as_tensor(self.weight, dtype=like.dtype, device=like.device)
+
     # ── derived ──────────────────────────────────────────────────────────────────────────────────────────────────
     @final
     def exp_at(self, p, X):
@@ -94,7 +97,7 @@ class SymmetricSpace(Space):
     @final
     def inner_at(self, p, X, Y):
         axes = tuple(range(-len(self.point_shape), 0))
-        return (self.weight * self.pull(p, X) * self.pull(p, Y)).sum(axes)
+        return (self._weight(p) * self.pull(p, X) * self.pull(p, Y)).sum(axes)
 
     @final
     def transport_at(self, p, q, X):
@@ -108,7 +111,7 @@ class SymmetricSpace(Space):
         with torch.enable_grad():
             xi = torch.zeros_like(gradient + p).requires_grad_()
             (adjoint,) = torch.autograd.grad(self.lift(p.detach(), xi), xi, gradient.expand_as(xi))
-        return self.lift(p, adjoint / self.weight)
+        return self.lift(p, adjoint / self._weight(p))
 
     @final
     def project_tangent(self, p, X):
@@ -136,6 +139,4 @@ class SymmetricSpace(Space):
     def random_tangents(self, p, generator):
         """The adjoint-symmetric Gaussian: noise in the frame, projected on the tangent space by lift and pull."""
         noise = torch.randn(p.shape, dtype=torch.float64, generator=generator)
-        return self.lift(
-            p, self.pull(self.origin().expand_as(p), noise) / torch.as_tensor(self.weight) ** 0.5
-        )
+        return self.lift(p, self.pull(self.origin().expand_as(p), noise) / self._weight(p) ** 0.5)

@@ -105,12 +105,7 @@ def cholesky(matrix: Matrix) -> Matrix:
     """The lower triangular L with positive diagonal and L L* = matrix; ValueError where there is none."""
     if isinstance(matrix, Tensor):
         factor, info = torch.linalg.cholesky_ex(matrix)
-        if bool(info.any()):
-            where = int(info.flatten().nonzero()[0])
-            raise ValueError(
-                f"point {where} of {info.numel()} lies outside its space (a matrix that must be positive definite "
-                "is not); space.why_not(point) says more, space.project(point) moves it inside"
-            )
+        _refuse(info != 0)
         return factor
     factor = matrix.clone()
     size = matrix.high.shape[-1]
@@ -120,7 +115,17 @@ def cholesky(matrix: Matrix) -> Matrix:
         factor[..., j:, j : j + 1] = column
         rest = column[..., 1:, :]
         factor[..., j + 1 :, j + 1 :] = factor[..., j + 1 :, j + 1 :] - rest * rest.mH
+    _refuse(~factor.high.diagonal(dim1=-2, dim2=-1).isfinite().all(-1))
     return Twofold(factor.high.tril(), factor.low.tril())
+
+
+def _refuse(outside: Tensor) -> None:
+    if bool(outside.any()):
+        raise ValueError(
+            f"point {int(outside.flatten().nonzero()[0])} of {outside.numel()} lies outside its space, or so near its "
+            "boundary that rounding took it there (a matrix that must be positive definite is not); "
+            "space.project(point, margin=1e-6) moves it inside"
+        )
 
 
 def solve_lower(factor: Matrix, right: Matrix) -> Matrix:
