@@ -46,7 +46,7 @@ CASES = (
     Case("both far, gap 10 (5), 1e-8 (1e-4) apart", (3e-9, 3e-5), (1e-8, 1e-4), (10.0, 5.0)),
     Case("both far, gap 25 (10), 1e-2 (1e-1) apart", (3e-3, 3e-2), (1e-2, 1e-1), (25.0, 10.0)),
     Case("both far, gap 25 (10), 3 apart", (0.3, 0.3), (3.0, 3.0), (25.0, 10.0)),
-    Case("both far, gap 25 (10), 25 (10) apart", (0.3, 0.3), (25.3, 10.3), (25.0, 10.0)),
+    Case("both far, gap 15 (6), 15 (6) apart", (0.3, 0.3), (15.3, 6.3), (15.0, 6.0)),
 )
 NEAR, FAR = CASES[:3], CASES[6:8]
 CURVED = Case("0.9 of the way to the cut locus", (0.3, 0.3), (0.9, 0.9))

@@ -11,12 +11,12 @@ Row = dict[str, str | float | int | None]
 
 
 def text(value: object) -> str:
-    """A number in two digits of text, nothing for nothing."""
+    """Errors in two digits, other numbers in three, nothing for nothing."""
     if value is None:
         return ""
     if not isinstance(value, float):
         return str(value)
-    return f"{value:.2g}" if value == 0 or 1e-3 <= abs(value) < 1e4 else f"{value:.1e}".replace("e-0", "e-")
+    return f"{value:.3g}" if value == 0 or 0.01 <= abs(value) < 1e4 else f"{value:.1e}".replace("e-0", "e-")
 
 
 def show(title: str, rows: list[Row]) -> None:

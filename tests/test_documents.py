@@ -45,3 +45,11 @@ def test_the_first_embedding_example_learns_and_draws(tmp_path):
     assert (ratio - 1).abs().mean() < 0.15
     example.draw(edges, goal, points, str(tmp_path / "picture.png"))
     assert (tmp_path / "picture.png").stat().st_size > 10_000
+
+
+def test_the_geoopt_example_learns():
+    pytest.importorskip("geoopt")
+    spec = importlib.util.spec_from_file_location("with_geoopt", ROOT / "examples" / "with_geoopt.py")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    assert example.train(steps=120) < example.train(steps=1) / 3

@@ -214,6 +214,7 @@ REFUSED = {
     "a product": (torch.zeros(4), "product(upper(1), upper(1))", "upper(2)", "no way from product"),
     "a power": (torch.zeros(2, 2), "power(hyperbolic(2), 2)", "upper(2)", "no way from power"),
     "a curvature in between": (torch.zeros(2, 2) + 0j, "interpolated(2)", "bounded(2)", "no way from interpolated"),
+    "a name that is none": (torch.zeros(2, 2) + 0j, "interpolated(2)", "None(2)", "no way from interpolated"),
     "half a bracket": (torch.eye(2), "spd(2", "upper(2)", "not closed"),
     "no text": (torch.eye(2), 3, "upper(2)", "expected"),
     "a model without a dimension": (torch.zeros(2), "poincare_ball", "hyperbolic(2)", "poincare_ball"),
@@ -240,3 +241,4 @@ def test_refusals_are_one_line(what):
     with pytest.raises((ValueError, TypeError), match=message) as caught:
         convert(p, source, target)
     assert str(caught.value).isprintable() and len(str(caught.value)) < 300
+    assert what == "a name that is none" or "None" not in str(caught.value)
