@@ -14,15 +14,19 @@ import mpmath as mp
 import numpy as np
 import torch
 
+from weyl.geometry import SymmetricSpace
 from weyl.geometry import space as make
 from weyl.geometry.matrix_space import MatrixSpace
 from weyl.geometry.space import TOLERANCE
 
-from . import oracle, report
+from . import distances, oracle, report
 
 DRAWS = 9
 SPACES = ("upper(2)", "upper(4)", "spd(4)", "bounded(4)", "ball(2, 3)")
-GAPS = {torch.float64: [x / 2 for x in range(4, 121, 2)], torch.float32: [x / 2 for x in range(4, 51)]}
+GAPS = {
+    torch.float64: [*map(float, range(2, 41)), *(42.0, 44.0, 47.0, 50.0, 55.0, 60.0)],
+    torch.float32: [x / 2 for x in range(4, 51)],
+}
 GOALS = {torch.float64: 1e-12, torch.float32: 1e-5}
 Pair = tuple[mp.matrix, mp.matrix]
 
@@ -105,7 +109,9 @@ def one(space: MatrixSpace, gap: float, dtype: torch.dtype, seed: int) -> tuple[
     draw = np.random.default_rng(seed)
     length = space.chamber.length
     v = sorted([0.3 + gap, *(0.3 + gap * draw.random(length - 2)), 0.3], reverse=True)
-    p, q = (oracle.stored(space, Z, dtype) for Z in KINDS[space.name.split("(")[0]]([mp.mpf(x) for x in v], draw))
+    p, q = (
+        oracle.stored(space, Z, dtype) for Z in KINDS[space.name.split("(")[0]]([mp.mpf(x) for x in v], draw)
+    )
     if outside(space, p) or outside(space, q):
         return "outside"
     try:
@@ -125,7 +131,9 @@ def sweep(name: str, dtype: torch.dtype) -> list[report.Row]:
         kept = [x for x in found if not isinstance(x, str)]
         row: report.Row = {"space": name, "dtype": str(dtype)[6:], "gap": gap}
         row |= {reason: found.count(reason) for reason in ("outside", "refused")}
-        for name_, values in zip(("rounding", "ours", "float64 alone"), zip(*kept, strict=True), strict=False):
+        for name_, values in zip(
+            ("rounding", "ours", "float64 alone"), zip(*kept, strict=True), strict=False
+        ):
             row |= {name_: median(values), f"{name_}, worst": max(values)}
         rows.append(row)
         if not kept:
@@ -158,13 +166,91 @@ def ends(rows: list[report.Row]) -> list[report.Row]:
     return table
 
 
+def together(name: str, dtype: torch.dtype) -> float:
+    """The largest size, in steps of 10, to which components can grow together with errors within the goal."""
+    space, size = make(name), 0.0
+    assert isinstance(space, SymmetricSpace)
+    while size < 2000:
+        v = torch.full((space.chamber.length,), size + 10.0, dtype=torch.float64)
+        mp.mp.dps = 60 + int(1.3 * size)
+        for seed in range(3):
+            try:
+                p, q = distances.pair(space, v, 0 * v, dtype, seed)
+                ours = space.vector_at(p.double(), q.double(), TOLERANCE[dtype]).tolist()
+            except (ValueError, torch.linalg.LinAlgError):
+                return size
+            if not all(x < float("inf") for x in ours):
+                return size
+            truth = oracle.vector_distance(space, p, q)
+            if change(ours, truth) > GOALS[dtype] or abs(truth[0] / (size + 10) - 1) > 0.01:
+                return size
+        size += 10.0
+    return size
+
+
+SERIES = {  # colours of Okabe and Ito
+    "rounding": ("0.5", "rounding of the points", 1.4),
+    "float64 alone": ("#D55E00", "float64 arithmetic alone", 2.6),
+    "ours": ("#0072B2", "ours", 1.2),
+}
+STYLES = {"upper(4)": "-", "spd(4)": (0, (1, 1))}
+
+
+def picture(rows: list[report.Row]) -> None:
+    """The worst errors of upper(4) and spd(4) over the gap, one panel a dtype: accuracy/gaps.png."""
+    try:
+        import matplotlib
+    except ImportError:
+        print("no matplotlib: accuracy/gaps.png is not drawn")
+        return
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    pyplot.rcParams.update({"font.size": 8, "axes.spines.top": False, "axes.spines.right": False})
+    figure, panels = pyplot.subplots(2, 1, figsize=(3.4, 5.0), layout="constrained")
+    for panel, (dtype, goal), last in zip(panels, GOALS.items(), (42, 22), strict=True):
+        end = last
+        for name, style in STYLES.items():
+            chosen = [r for r in rows if (r["space"], r["dtype"]) == (name, str(dtype)[6:])]
+            left = [i for i, r in enumerate(chosen) if r["outside"] or r["refused"]]
+            inside = chosen[: left[0] if left else None]
+            end = min(end, inside[-1]["gap"])
+            for what, (colour, _, width) in SERIES.items():
+                errors = [max(r[f"{what}, worst"], 1e-17) for r in inside]
+                panel.semilogy(
+                    [r["gap"] for r in inside], errors, color=colour, linestyle=style, linewidth=width
+                )
+        panel.axvspan(end, last, color="0.93", linewidth=0, zorder=0)
+        text = {"color": "0.3", "ha": "center", "va": "center", "rotation": 90}
+        panel.text((end + last) / 2, 1e-9, "rounded points leave the space", **text)
+        panel.axhline(goal, color="0.6", linewidth=0.6, zorder=0)
+        panel.text(2.3, goal * 1.6, f"goal {goal:.0e}".replace("e-0", "e-"), color="0.3")
+        panel.set(xlim=(2, last), ylim=(1e-17, 1), ylabel="relative error of v, worst of 9")
+        panel.set_title(f"points stored in {str(dtype)[6:]}", loc="left", fontsize=8, fontweight="bold")
+    for line, (colour, label, _) in enumerate(SERIES.values()):
+        panels[0].text(2.8, 10 ** (-0.6 - 1.3 * line), label, color=colour, va="top")
+    lines = [pyplot.Line2D([], [], color="0.2", linestyle=s, label=name) for name, s in STYLES.items()]
+    panels[1].legend(handles=lines, frameon=False, loc="upper left")
+    panels[1].set_xlabel("gap between the components of v")
+    figure.savefig(report.HERE / "gaps.png", dpi=220)
+
+
 def main() -> None:
     torch.set_num_threads(1)
     rows = [row for name in SPACES for dtype in GAPS for row in sweep(name, dtype)]
     report.show("Errors of v relative to its largest component, median and worst", rows)
-    report.show("The gap (of a ball: the distance from o) up to which", ends(rows))
+    limits = ends(rows)
+    for name in ("upper(2)", "spd(4)", "hyperbolic(2)"):
+        for dtype in GAPS:
+            place = {"space": name, "dtype": str(dtype)[6:]}
+            line = next((x for x in limits if place.items() <= x.items()), None)
+            if line is None:
+                limits.append(line := {**place})
+            line["together"] = together(name, dtype)
+    report.show("The gap (of a ball: the largest component of v(o, q)) up to which …", limits)
     report.save("gaps", rows)
-    report.save("ends", ends(rows))
+    report.save("limits", limits)
+    picture(rows)
 
 
 if __name__ == "__main__":

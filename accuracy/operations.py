@@ -30,7 +30,11 @@ def lengths(space: Space, dtype: torch.dtype) -> list[float]:
     """Those that end before the cut locus of a compact space, or where the dtype no longer tells a ball's end."""
     end = space.reach(torch.float64)
     if end == space.reach(torch.float32):
-        return [x for x in LENGTHS if x < end] if math.isinf(end) else [*(x for x in LENGTHS if x < 0.8 * end), 0.9 * end]
+        return (
+            [x for x in LENGTHS if x < end]
+            if math.isinf(end)
+            else [*(x for x in LENGTHS if x < 0.8 * end), 0.9 * end]
+        )
     return [x for x in LENGTHS if x + 2 < space.reach(dtype)]
 
 
@@ -67,8 +71,10 @@ def measure(space: Space, length: float, dtype: torch.dtype) -> report.Row:
     at = p.clone().requires_grad_()
     space.distance(at, q, "riemannian").sum().backward()
     assert at.grad is not None
-    row["gradient"] = float((space.riemannian_gradient(p, at.grad) + X / length).abs().amax()) if False else float(
-        size(space, p, space.riemannian_gradient(p, at.grad) + X / length).max()
+    row["gradient"] = (
+        float((space.riemannian_gradient(p, at.grad) + X / length).abs().amax())
+        if False
+        else float(size(space, p, space.riemannian_gradient(p, at.grad) + X / length).max())
     )
     return row | exponential(space, p, X, q, unit)
 

@@ -26,7 +26,9 @@ def exact(space: Space, x: Point) -> mp.matrix:
         return x
     x = torch.as_tensor(x).double()
     array = (space.field.matrix(x) if isinstance(space, MatrixSpace) else x[:, None]).numpy()
-    return mp.matrix([[mp.mpmathify(complex(e) if np.iscomplexobj(array) else float(e)) for e in row] for row in array])
+    return mp.matrix(
+        [[mp.mpmathify(complex(e) if np.iscomplexobj(array) else float(e)) for e in row] for row in array]
+    )
 
 
 def vector_distance(space: Space, p: Point, q: Point) -> list:
@@ -54,7 +56,9 @@ def vector_distance(space: Space, p: Point, q: Point) -> list:
 def norm(v: list, metric: str) -> mp.mpf:
     """riemannian, f1 or finf."""
     sizes = [abs(x) for x in v]
-    return {"f1": mp.fsum(sizes), "finf": max(sizes), "riemannian": mp.sqrt(mp.fsum(x * x for x in sizes))}[metric]
+    return {"f1": mp.fsum(sizes), "finf": max(sizes), "riemannian": mp.sqrt(mp.fsum(x * x for x in sizes))}[
+        metric
+    ]
 
 
 def _eigenvalues(M: mp.matrix) -> list:
@@ -65,7 +69,12 @@ def _eigenvalues(M: mp.matrix) -> list:
 
 def _cross_ratio(X: mp.matrix, Y: mp.matrix) -> list:
     """R = (X-Y)(X-Ȳ)⁻¹(X̄-Ȳ)(X̄-Y)⁻¹ has eigenvalues tanh²(v/2)."""
-    R = (X - Y) * mp.inverse(X - Y.conjugate()) * (X.conjugate() - Y.conjugate()) * mp.inverse(X.conjugate() - Y)
+    R = (
+        (X - Y)
+        * mp.inverse(X - Y.conjugate())
+        * (X.conjugate() - Y.conjugate())
+        * mp.inverse(X.conjugate() - Y)
+    )
     return [2 * mp.atanh(mp.sqrt(max(x, mp.mpf(0)))) for x in _eigenvalues(R)]
 
 
@@ -85,7 +94,9 @@ def _moebius(P: mp.matrix, Z: mp.matrix, k: mp.mpf) -> list:
 def _arc(square: mp.mpf, k: mp.mpf) -> mp.mpf:
     """θ with tan²(√k θ)/k = square."""
     root = mp.sqrt(abs(k) * max(square, mp.mpf(0)))
-    return mp.sqrt(max(square, mp.mpf(0))) if not k else (mp.atanh if k < 0 else mp.atan)(root) / mp.sqrt(abs(k))
+    return (
+        mp.sqrt(max(square, mp.mpf(0))) if not k else (mp.atanh if k < 0 else mp.atan)(root) / mp.sqrt(abs(k))
+    )
 
 
 def _half_space(P: mp.matrix, Q: mp.matrix) -> mp.mpf:
@@ -136,4 +147,3 @@ def stored(space: MatrixSpace, M: mp.matrix, dtype: torch.dtype) -> torch.Tensor
     rounded = np.array([[complex(e) for e in row] for row in M.tolist()])
     entries = space.field.entries(torch.from_numpy(rounded if space.field.width > 1 else rounded.real.copy()))
     return space.structured(entries).to(dtype)
-

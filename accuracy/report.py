@@ -26,7 +26,10 @@ def show(title: str, rows: list[Row]) -> None:
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
     print(f"\n{title}")
     for line in lines:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip(), flush=True)
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip(),
+            flush=True,
+        )
 
 
 def save(name: str, rows: list[Row]) -> None:
@@ -36,6 +39,14 @@ def save(name: str, rows: list[Row]) -> None:
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows({column: text(value) for column, value in row.items()} for row in rows)
+
+
+def merge(name: str, rows: list[Row], keys: tuple[str, ...], order: tuple[str, ...] = ()) -> None:
+    """Rows of a table measured again: they take the place of those with the same keys; sorted by `order` of the first."""
+    old = load(name) if (HERE / f"{name}.csv").exists() else []
+    kept = {tuple(text(row[key]) for key in keys): row for row in [*old, *rows]}
+    place = {value: i for i, value in reversed(list(enumerate(order)))}
+    save(name, sorted(kept.values(), key=lambda row: place.get(str(row[keys[0]]), len(place))))
 
 
 def load(name: str) -> list[dict[str, str]]:

@@ -41,13 +41,17 @@ class Points(nn.Module):
         self.learned = nn.ParameterList(made.parameters())
 
     def forward(self, indices: Tensor | None = None) -> Tensor:
-        xi = self.coordinates if indices is None else self.coordinates[indices]
-        o = self.space.origin().to(xi)
-        return self.space.exp(o.expand_as(xi), xi)
+        chosen = self.coordinates if indices is None else self.coordinates[indices]
+        xi = chosen.to(torch.float64)
+        o = self.space.origin().to(xi).expand_as(xi)
+        return self.space.exp_at(o, self.space.project_tangent(o, xi)).to(chosen.dtype)
 
     @torch.no_grad()
     def set(self, points: Tensor) -> None:
-        """Makes these the points."""
+        """Makes these the points, of any precision, real or complex."""
+        if points.is_complex() and self.space.complex_points:
+            points = torch.view_as_real(points.resolve_conj())
+        points = points.to(self.coordinates.device, torch.float64)
         o = self.space.origin().to(points)
         self.coordinates.copy_(self.space.log(o.expand_as(points), points))
 

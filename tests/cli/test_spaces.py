@@ -112,6 +112,8 @@ def test_lists_every_row_in_a_table_that_fits(spaces):
         "euclidean(n)  flat  none   n          n          0",
         "upper(n)      CI    C_n    n          n(n+1)     <= 0",
         "ball(p, q)    BDI   B_p    min(p, q)  pq         <= 0",
+        "",
+        "metrics: riemannian, f1, finf, fmin, lp(p), weighted (learned), weighted(w, …)",
     ]
 
 

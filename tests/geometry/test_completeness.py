@@ -36,7 +36,9 @@ def concrete_subclasses(parent):
     while todo:
         children = todo.pop().__subclasses__()
         todo += children
-        found |= {c for c in children if not inspect.isabstract(c) and c.__module__.startswith("weyl.geometry")}
+        found |= {
+            c for c in children if not inspect.isabstract(c) and c.__module__.startswith("weyl.geometry")
+        }
     return {c for c in found if not c.__name__.startswith("_")}
 
 
@@ -133,7 +135,9 @@ def test_the_curvature_and_roots_of_a_row(expression):
         if row.root_system == "C_n":
             assert factor.short == 0 and factor.long == 1, text
         if row.root_system == "B_p or D_p":
-            assert factor.long == 0 and (factor.short == 0) == (parse(text).arguments[0] == parse(text).arguments[1])
+            assert factor.long == 0 and (factor.short == 0) == (
+                parse(text).arguments[0] == parse(text).arguments[1]
+            )
         if row.root_system in ("BC_p or C_p", "BC_1", "BC or C"):
             assert factor.long > 0, text
 
@@ -141,7 +145,9 @@ def test_the_curvature_and_roots_of_a_row(expression):
 def test_flat_and_reducible_members_say_so():
     for text in ("ball(1, 1)", "hyperbolic(1)", "sphere(1)"):
         assert space(text).chamber.factors[0].sign == 0 and "flat" in space(text).notes[0]
-    assert space("product(ball(2, 2), sphere(1))").notes == space("ball(2, 2)").notes + space("sphere(1)").notes
+    assert (
+        space("product(ball(2, 2), sphere(1))").notes == space("ball(2, 2)").notes + space("sphere(1)").notes
+    )
     assert space("power(ball(2, 2), 3)").notes == space("ball(2, 2)").notes
 
 

@@ -103,7 +103,9 @@ def test_the_hyperboloid():
     torch.testing.assert_close(space("hyperbolic(3)").distance(*points), distances)
     torch.testing.assert_close(convert(sheet, "hyperboloid(3)", "hyperbolic(3)"), points)
     x, log_y = 0.7, 0.4
-    (t, a, b) = convert(torch.tensor([x, log_y], dtype=torch.float64), "hyperbolic(2)", "hyperboloid(2)").tolist()
+    (t, a, b) = convert(
+        torch.tensor([x, log_y], dtype=torch.float64), "hyperbolic(2)", "hyperboloid(2)"
+    ).tolist()
     y = torch.tensor(log_y).double().exp().item()
     assert (t, a, b) == pytest.approx(((1 + x * x + y * y) / (2 * y), x / y, (x * x + y * y - 1) / (2 * y)))
 
@@ -165,7 +167,9 @@ def test_complex_comes_back_complex_and_real_comes_back_real():
     assert convert(point, "upper(1)", "hyperbolic(2)").dtype == torch.float64
 
 
-@pytest.mark.parametrize("source, target", [("upper(2)", "bounded(2)"), ("hyperbolic(2)", "poincare_ball(2)")])
+@pytest.mark.parametrize(
+    "source, target", [("upper(2)", "bounded(2)"), ("hyperbolic(2)", "poincare_ball(2)")]
+)
 def test_single_precision_is_kept(source, target):
     p = draw(source, dtype=torch.float32)
     moved = convert(p, source, target)
@@ -185,7 +189,9 @@ def test_the_same_model_changes_nothing():
 def test_names_are_read_as_expressions():
     p = draw("ball(1, 2)")
     for text in ("ball(1,2)", "ball(1, 2, k=-1)", ' ball( 1, q=2, field="R" )', "ball(q=2, p=1)"):
-        torch.testing.assert_close(convert(p, text, "hyperbolic(2)"), convert(p, "ball(1, 2)", "hyperbolic(2)"))
+        torch.testing.assert_close(
+            convert(p, text, "hyperbolic(2)"), convert(p, "ball(1, 2)", "hyperbolic(2)")
+        )
     assert torch.equal(convert(p, space("ball(1, 2)"), space("ball(1, 2)")), p)
 
 
@@ -213,14 +219,29 @@ REFUSED = {
     "no relation": (torch.eye(2), "spd(2)", "hyperbolic(2)", "no way from spd"),
     "a product": (torch.zeros(4), "product(upper(1), upper(1))", "upper(2)", "no way from product"),
     "a power": (torch.zeros(2, 2), "power(hyperbolic(2), 2)", "upper(2)", "no way from power"),
-    "a curvature in between": (torch.zeros(2, 2) + 0j, "interpolated(2)", "bounded(2)", "no way from interpolated"),
+    "a curvature in between": (
+        torch.zeros(2, 2) + 0j,
+        "interpolated(2)",
+        "bounded(2)",
+        "no way from interpolated",
+    ),
     "a name that is none": (torch.zeros(2, 2) + 0j, "interpolated(2)", "None(2)", "no way from interpolated"),
     "half a bracket": (torch.eye(2), "spd(2", "upper(2)", "not closed"),
     "no text": (torch.eye(2), 3, "upper(2)", "expected"),
     "a model without a dimension": (torch.zeros(2), "poincare_ball", "hyperbolic(2)", "poincare_ball"),
     "a point outside the half space": (-1j * torch.eye(2), "upper(2)", "bounded(2)", "positive definite"),
-    "a point outside the domain": (2 * torch.eye(2) + 0j, "bounded(2)", "upper(2)", "outside|at least 1|below 1"),
-    "a point outside Klein's ball": (torch.ones(1, 2), "ball(1, 2)", "hyperbolic(2)", "outside|at least 1|below 1"),
+    "a point outside the domain": (
+        2 * torch.eye(2) + 0j,
+        "bounded(2)",
+        "upper(2)",
+        "outside|at least 1|below 1",
+    ),
+    "a point outside Klein's ball": (
+        torch.ones(1, 2),
+        "ball(1, 2)",
+        "hyperbolic(2)",
+        "outside|at least 1|below 1",
+    ),
     "a point outside Poincaré's ball": (torch.ones(2), "poincare_ball(2)", "hyperbolic(2)", "poincare_ball"),
     "a point off the hyperboloid": (torch.zeros(3), "hyperboloid(2)", "hyperbolic(2)", "hyperboloid"),
     "a wrong shape": (torch.zeros(5), "poincare_ball(2)", "hyperbolic(2)", "shape"),
@@ -231,7 +252,12 @@ REFUSED = {
     "integers": (torch.zeros(2, dtype=torch.int64), "poincare_ball(2)", "hyperbolic(2)", "int64"),
     "half precision": (torch.zeros(2).half(), "poincare_ball(2)", "hyperbolic(2)", "float16"),
     "an array": (torch.zeros(2).numpy(), "poincare_ball(2)", "hyperbolic(2)", "tensor"),
-    "the equator of a sphere": (torch.tensor([0.0, 1.0, 0.0]), "sphere(2)", "ball(1, 2, k=1)", "sphere|chart|equator"),
+    "the equator of a sphere": (
+        torch.tensor([0.0, 1.0, 0.0]),
+        "sphere(2)",
+        "ball(1, 2, k=1)",
+        "sphere|chart|equator",
+    ),
 }
 
 

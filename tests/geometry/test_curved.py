@@ -114,14 +114,18 @@ def test_both_take_batches_and_are_odd():
             torch.testing.assert_close(values.flip(0), -values, rtol=1e-15, atol=0)
             assert (values.diff() > 0).all()
     one_by_one = torch.stack([arctangent(e, torch.tensor(0.5, dtype=torch.float64)) for e in x])
-    torch.testing.assert_close(arctangent(x, torch.tensor(0.5, dtype=torch.float64)), one_by_one, rtol=1e-15, atol=0)
+    torch.testing.assert_close(
+        arctangent(x, torch.tensor(0.5, dtype=torch.float64)), one_by_one, rtol=1e-15, atol=0
+    )
 
 
 def test_the_series_meets_the_closed_form():
     """On both sides of the change of formula the values differ by what the argument differs, no more."""
     for sign in (1.0, -1.0):
         k = torch.tensor(sign, dtype=torch.float64)
-        edge = torch.tensor([SERIES_BELOW * (1 - 1e-12), SERIES_BELOW * (1 + 1e-12)], dtype=torch.float64).sqrt()
+        edge = torch.tensor(
+            [SERIES_BELOW * (1 - 1e-12), SERIES_BELOW * (1 + 1e-12)], dtype=torch.float64
+        ).sqrt()
         for values in (arcsine(edge, (1 - k * edge.square()).sqrt(), k), arctangent(edge, k)):
             assert float(values.diff()) == pytest.approx(float(edge.diff()), rel=0.02)
 
@@ -173,7 +177,9 @@ def test_distances_and_derivatives_pass_smoothly_through_zero(pair):
         assert value == pytest.approx(values[3] + k * middle + k * k * second / 2, abs=2e-9)
         assert slope == pytest.approx(middle + k * second, abs=1e-5 if abs(k) > 1e-4 else 1e-9)
     for step in (1e-5, -1e-5):  # one-sided differences
-        assert (float(distance(number(step), pair).detach()) - values[3]) / step == pytest.approx(middle, rel=1e-4)
+        assert (float(distance(number(step), pair).detach()) - values[3]) / step == pytest.approx(
+            middle, rel=1e-4
+        )
 
 
 @pytest.mark.parametrize("metric", ["riemannian", "f1", "finf", "lp(3)"])
@@ -193,20 +199,29 @@ def test_exp_log_and_retract_have_derivatives_in_k(k, pair):
         made = interpolated(2, k)
         X = 0.3 * pair[1]
         moved = made.exp(pair[0], X)
-        out = [moved, made.log(*pair), made.retract(pair[0], X), made.transport(*pair, X), made.inner(pair[0], X, X)]
+        out = [
+            moved,
+            made.log(*pair),
+            made.retract(pair[0], X),
+            made.transport(*pair, X),
+            made.inner(pair[0], X, X),
+        ]
         weights = torch.Generator().manual_seed(0)
-        return torch.stack([(x * torch.randn(x.shape, generator=weights, dtype=torch.float64)).sum() for x in out])
+        return torch.stack(
+            [(x * torch.randn(x.shape, generator=weights, dtype=torch.float64)).sum() for x in out]
+        )
 
     for index in range(5):
         curvature = number(k)
         values(curvature)[index].backward()
         h = 1e-5
-        if index == 2:  # retract: bounded where k < 0, straight where k > 0, so the slope at 0 is one-sided
-            if abs(k) < h:
-                assert curvature.grad.isfinite()
-                continue
+        if index == 2 and abs(k) < h:  # retract is bounded for k < 0, straight for k > 0: one-sided slopes
+            assert curvature.grad.isfinite()
+            continue
         ends = [float(values(torch.tensor(k + s, dtype=torch.float64))[index]) for s in (h, -h)]
-        assert float(curvature.grad) == pytest.approx((ends[0] - ends[1]) / (2 * h), rel=1e-5, abs=1e-7), index
+        assert float(curvature.grad) == pytest.approx((ends[0] - ends[1]) / (2 * h), rel=1e-5, abs=1e-7), (
+            index
+        )
 
 
 def test_a_learned_curvature_is_a_parameter():

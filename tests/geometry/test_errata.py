@@ -192,7 +192,7 @@ def test_cross_ratio_eigenvalues_lie_in_zero_to_one():
     X, Y = (complex_point("upper(3)", seed, 1.5) for seed in (16, 17))
     R = (X - Y) @ torch.linalg.inv(X - Y.conj()) @ (X - Y).conj() @ torch.linalg.inv(X.conj() - Y)
     values = torch.linalg.eigvals(R)
-    assert values.imag.abs().max() < 1e-12 and 0 <= values.real.min() and values.real.max() < 1
+    assert values.imag.abs().max() < 1e-12 and values.real.min() >= 0 and values.real.max() < 1
     v = 2 * torch.atanh(values.real.sort(descending=True).values.sqrt())
     torch.testing.assert_close(space("upper(3)").vector_distance(X, Y), v)
 

@@ -101,7 +101,9 @@ def signature(text):
         roots += [(vector, multiplicity)] * (multiplicity > 0)
     longest = max(float(a.norm()) for a, _ in roots)
     kinds = [(a / longest, (round(float(a.norm()) / longest, 6), multiplicity)) for a, multiplicity in roots]
-    pairs = [(*sorted((one, two)), round(float(a @ b) ** 2, 6)) for (a, one), (b, two) in combinations(kinds, 2)]
+    pairs = [
+        (*sorted((one, two)), round(float(a @ b) ** 2, 6)) for (a, one), (b, two) in combinations(kinds, 2)
+    ]
     return made.dim, made.rank, Counter(kind for _, kind in kinds), Counter(pairs)
 
 

@@ -95,7 +95,9 @@ def test_every_component_and_its_order(text):
     p, q = made.random_points(2, spread=min(1.0, made.reach() / 8), seed=2, dtype=torch.float64)
     with mp.workdps(60):
         truth = oracle.vector_distance(made, p, q)
-    assert made.vector_distance(p, q).tolist() == pytest.approx([float(x) for x in truth], rel=1e-13, abs=1e-14)
+    assert made.vector_distance(p, q).tolist() == pytest.approx(
+        [float(x) for x in truth], rel=1e-13, abs=1e-14
+    )
 
 
 # ── upper half space: the determinants ───────────────────────────────────────────────────────────────────────────

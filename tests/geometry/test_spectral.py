@@ -1,4 +1,4 @@
-"""Spectral functions: right values, and gradients that differences confirm, where singular values meet or vanish too."""
+"""Spectral functions: right values, and gradients confirmed by differences, where values meet or vanish too."""
 
 import mpmath as mp
 import pytest
@@ -65,7 +65,9 @@ def test_singular_values(shape, dtype, kind):
 
 
 @pytest.mark.parametrize("shape, dtype, kind", EVERY)
-@pytest.mark.parametrize("f", [lambda s: s.square().sum(-1), lambda s: s.cosh().sum(-1) + s.prod(-1).square()])
+@pytest.mark.parametrize(
+    "f", [lambda s: s.square().sum(-1), lambda s: s.cosh().sum(-1) + s.prod(-1).square()]
+)
 def test_symmetric_functions_of_singular_values_have_their_gradients(shape, dtype, kind, f):
     assert gradcheck(lambda C: f(singular_values(C)[1]), case(shape, dtype, kind), atol=1e-6)
 

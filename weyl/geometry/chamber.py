@@ -66,7 +66,9 @@ class Chamber:
     """The product of the chambers of the factors; norms act on the concatenated vector."""
 
     factors: tuple[Factor, ...]
-    combine: str = "concatenate"  # or "pythagoras": the paper's way for Finsler products
+    groups: tuple[
+        int, ...
+    ] = ()  # lengths of parts whose norms combine by Pythagoras, the paper's way for products
 
     @property
     def length(self) -> int:

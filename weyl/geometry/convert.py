@@ -17,6 +17,11 @@ from .families import SPACES, space
 from .fields import COMPLEX, QUATERNION, identity, real_form
 
 Map = Callable[[Tensor], Tensor]
+ENDS = {-1: "bounded", 1: "dual"}
+MODELS = (
+    "hyperboloid",
+    "poincare_ball",
+)  # of hyperbolic space; no spaces of ours, so points are checked here
 
 
 def _cayley(p: Tensor) -> Tensor:
@@ -92,7 +97,8 @@ def _complexified(p: Tensor) -> Tensor:
 
 
 def _number(text: Expression, position: int = 0) -> int:
-    return text.arguments[position] if len(text.arguments) > position else 0
+    found = text.arguments[position] if len(text.arguments) > position else 0
+    return found if isinstance(found, int) else 0
 
 
 def _neighbours(text: Expression) -> list[tuple[str, Map]]:
@@ -111,9 +117,7 @@ def _neighbours(text: Expression) -> list[tuple[str, Map]]:
             *([('ball(1, 1, field="C")', _same)] if n == 1 else []),
         ],
         "dual": [(f"interpolated({n}, k=1)", _same)],
-        "interpolated": [
-            (f"{ {-1.0: 'bounded', 1.0: 'dual'}.get(float(text.keywords.get('k', -0.5))) }({n})", _same)
-        ],
+        "interpolated": [(f"{ENDS[k]}({n})", _same)] if (k := text.keywords.get("k")) in ENDS else [],
         "spd": [(f"upper({n})", _spd_to_siegel)] if not text.keywords else [(f"spd({n})", _same)],
         "hpd": [(f"spd({2 * n})", _realified)] if not text.keywords else [(f"hpd({n})", _same)],
         "qpd": [(f"hpd({2 * n})", _complexified)] if not text.keywords else [(f"qpd({n})", _same)],
@@ -179,7 +183,30 @@ def path(source: str | Expression, target: str | Expression) -> list[tuple[str, 
 
 def _canonical(text: str | Expression) -> str:
     expression = parse(str(text))
+    if expression.name in MODELS and (len(expression.arguments) != 1 or _number(expression) < 1):
+        raise ValueError(f"convert: {expression} needs a dimension, such as {expression.name}(2)")
     return space(expression).name if expression.name in SPACES else str(expression)
+
+
+def _check_model(p: Tensor, text: Expression) -> None:
+    """Refuses what is no point of the hyperboloid or of Poincaré's ball."""
+    size = _number(text) + (text.name == "hyperboloid")
+    if not isinstance(p, Tensor) or p.dtype not in (torch.float32, torch.float64):
+        found = getattr(p, "dtype", type(p).__name__)
+        raise TypeError(f"convert: {text} takes a torch tensor of float32 or float64, got {found}")
+    if not p.ndim or p.shape[-1] != size:
+        raise ValueError(f"convert: {text} takes a shape ending in {size}, got {tuple(p.shape)}")
+    if not bool(p.isfinite().all()):
+        raise ValueError(f"convert: a point of {text} has NaN or infinite entries")
+    square = p.detach().double().square()
+    if text.name == "poincare_ball":
+        inside = square.sum(-1) < 1
+    else:
+        form = square[..., 0] - square[..., 1:].sum(-1)
+        slack = 1e-3 if p.dtype == torch.float32 else 1e-9
+        inside = (p[..., 0] > 0) & ((form - 1).abs() <= slack * (1 + square[..., 0]))
+    if not bool(inside.all()):
+        raise ValueError(f"convert: a point lies outside {text}")
 
 
 def convert(p: Tensor, source: str, target: str) -> Tensor:
@@ -187,23 +214,23 @@ def convert(p: Tensor, source: str, target: str) -> Tensor:
 
     Distances are kept; into spd(2n) and hpd(2n) components of v are repeated, from spd to upper they lose signs.
     """
-    chain = path(str(source), str(target))
+    chain, start, end = path(str(source), str(target)), parse(_canonical(source)), parse(_canonical(target))
     if chain is None:
-        near = ", ".join(name for name, _ in _neighbours(parse(_canonical(source)))) or "none"
+        near = ", ".join(name for name, _ in _neighbours(start)) or "none"
         raise ValueError(f"convert: no way from {source} to {target}; models next to {source}: {near}")
-    known = parse(_canonical(source)).name in SPACES
-    if known:
-        visit = space(str(source))._visit(p)
-        x, complex_in = visit.tensors[0], visit.dtype.is_complex
-    else:
-        if not isinstance(p, Tensor) or not p.is_floating_point():
-            raise TypeError(
-                f"convert: expected a real torch tensor, got {getattr(p, 'dtype', type(p).__name__)}"
+    if start.name in SPACES:
+        visit = space(start)._visit(p)
+        (x,) = visit.tensors
+        if start.name == "sphere" and chain and not bool((x[..., 0] != 0).all()):
+            raise ValueError(
+                f"convert: a point of {start} on the equator x₀ = 0 is not in the chart of {end}"
             )
-        x, complex_in = p.double(), False
+    else:
+        _check_model(p, start)
+        x = p.double()
     for _, step in chain:
         x = step(x)
-    real = p.real.dtype if p.is_complex() else p.dtype
-    x = x.to(real)
-    to_complex = complex_in and parse(_canonical(target)).name in SPACES and space(str(target)).complex_points
-    return torch.view_as_complex(x.contiguous()) if to_complex else x
+    x = x.to(p.real.dtype if p.is_complex() else p.dtype)
+    if p.is_complex() and end.name in SPACES and space(end).complex_points:
+        return torch.view_as_complex(x.contiguous())
+    return x

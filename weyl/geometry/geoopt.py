@@ -188,9 +188,15 @@ class FromGeoopt(Space):
         return x
 
     def inside(self, p):
-        """All or none, as geoopt tells of a batch."""
-        kept, _ = self.manifold.check_point_on_manifold(self._theirs(p), explain=True)
-        return torch.full(p.shape[: p.ndim - len(self.point_shape)], bool(kept), device=p.device)
+        """geoopt judges a batch as a whole, so a batch that fails is looked through one by one."""
+        shape = p.shape[: p.ndim - len(self.point_shape)]
+        if not p.numel() or self._on_manifold(p):
+            return torch.ones(shape, dtype=torch.bool, device=p.device)
+        each = [self._on_manifold(x) for x in p.reshape(-1, *self.point_shape)]
+        return torch.tensor(each, device=p.device).reshape(shape)
+
+    def _on_manifold(self, p: Tensor) -> bool:
+        return bool(self.manifold.check_point_on_manifold(self._theirs(p)))
 
     def defect(self, p):
         return f"is not on the manifold: {self.manifold.check_point_on_manifold(self._theirs(p), explain=True)[1]}"

@@ -27,6 +27,7 @@ class MatrixBall(MatrixSpace):
         self.curvature = k if isinstance(k, Tensor) else torch.tensor(float(k), dtype=torch.float64)
         if self.curvature.ndim or not bool(self.curvature.detach().isfinite()):
             raise ValueError(f"{name}: the curvature k must be one finite number")
+        self.unit_scale = 1.0
         self.v_scale = 1.0 if field.width == 1 else 2.0
         self.weight = self.v_scale**2 / (2 if kind == "antisymmetric" else 1)
         entries = {

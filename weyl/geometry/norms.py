@@ -41,7 +41,11 @@ class Power(Norm):
     def value(self, v, chamber):
         if self.p == math.inf:
             return v.abs().amax(-1)
-        return v.abs().sum(-1) if self.p == 1 else torch.linalg.vector_norm(v, self.p, dim=-1)
+        if self.p == 1:
+            return v.abs().sum(-1)
+        scale = v.detach().abs().amax(-1, keepdim=True)  # against overflow and underflow of the powers
+        scale = torch.where(scale > 0, scale, 1)
+        return scale.squeeze(-1) * torch.linalg.vector_norm(v / scale, self.p, dim=-1)
 
 
 class SumOfRoots(Norm):
@@ -109,9 +113,10 @@ class BoundNorm:
         self.text, self.norm, self.chamber = text, norm, chamber
 
     def __call__(self, v: Tensor) -> Tensor:
-        if self.chamber.combine == "pythagoras":
-            masks = torch.block_diag(*(torch.ones(1, factor.length) for factor in self.chamber.factors)).to(v)
-            return torch.linalg.vector_norm(self.norm.value(v.unsqueeze(-2) * masks, self.chamber), dim=-1)
+        if self.chamber.groups:
+            masks = torch.block_diag(*(torch.ones(1, length) for length in self.chamber.groups)).to(v)
+            each = self.norm.value(v.unsqueeze(-2) * masks, self.chamber)
+            return Power(2).value(each, self.chamber)
         return self.norm.value(v, self.chamber)
 
     def parameters(self) -> list[nn.Parameter]:
@@ -145,9 +150,8 @@ def bind(metric: str | Expression | BoundNorm, chamber: Chamber) -> BoundNorm:
     """The norm that a metric expression names, on a chamber; ValueError with the reason where it is none."""
     if isinstance(metric, BoundNorm):
         if metric.chamber.length != chamber.length:
-            raise ValueError(
-                f"metric {metric} was made for {metric.chamber.length} components, not {chamber.length}"
-            )
-        return metric
+            lengths = f"{metric.chamber.length} components, not {chamber.length}"
+            raise ValueError(f"metric {metric} was made for {lengths}")
+        return metric if metric.chamber == chamber else BoundNorm(metric.text, metric.norm, chamber)
     norm = build(metric, METRICS, kind="metric", listing="weyl spaces")
     return BoundNorm(str(metric).strip(), norm, chamber)

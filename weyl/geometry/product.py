@@ -18,7 +18,12 @@ class Product(SymmetricSpace):
     def __init__(self, *factors: SymmetricSpace, combine: str = "concatenate"):
         if combine not in ("concatenate", "pythagoras"):
             raise ValueError(f"combine must be 'concatenate' or 'pythagoras', got {combine!r}")
+        if any(factor.chamber.groups for factor in factors):
+            raise ValueError(
+                "a product with combine='pythagoras' cannot be a factor; write its factors one by one"
+            )
         self.factors, self.combine = factors, combine
+        self.unit_scale = max(factor.unit_scale for factor in factors)
         option = ', combine="pythagoras"' if combine == "pythagoras" else ""
         self.name = f"product({', '.join(factor.name for factor in factors)}{option})"
         self.dim = sum(factor.dim for factor in factors)
@@ -35,7 +40,9 @@ class Product(SymmetricSpace):
 
     @property
     def chamber(self) -> Chamber:
-        return Chamber(tuple(f for factor in self.factors for f in factor.chamber.factors), self.combine)
+        chambers = [factor.chamber for factor in self.factors]
+        groups = tuple(chamber.length for chamber in chambers) if self.combine == "pythagoras" else ()
+        return Chamber(tuple(factor for chamber in chambers for factor in chamber.factors), groups)
 
     def parts(self, *points: Tensor) -> Iterator[tuple]:
         """Each factor with its parts of the points."""
@@ -119,7 +126,11 @@ class Power(SymmetricSpace):
     """`count` copies of one space, computed as a batch: points (count, *point_shape of the space)."""
 
     def __init__(self, factor: SymmetricSpace, count: int):
-        self.factor, self.count = factor, count
+        if factor.chamber.groups:
+            raise ValueError(
+                "a product with combine='pythagoras' cannot be a factor; write its factors one by one"
+            )
+        self.factor, self.count, self.unit_scale = factor, count, factor.unit_scale
         self.name, self.dim = f"power({factor.name}, {count})", factor.dim * count
         self.point_shape = (count, *factor.point_shape)
         self.complex_points, self.structure_name = factor.complex_points, factor.structure_name

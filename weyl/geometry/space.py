@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from .chamber import Chamber
 from .norms import BoundNorm, bind
 
+DTYPES = (torch.float32, torch.float64, torch.complex64, torch.complex128)
 LOOSE = {torch.float64: 1e-7, torch.float32: 1e-3}  # how far from symmetric, relatively, an argument may be
 TOLERANCE = {
     torch.float64: 1e-14,
@@ -185,17 +186,22 @@ class Space(ABC):
         visit = self._visit(p)
         return visit.point(self.act_at(g, *visit.tensors))
 
-    def mean(self, points: Tensor, weights: Tensor | None = None, steps: int = 200) -> Tensor:
+    def mean(self, points: Tensor, weights: Any = None, steps: int = 200) -> Tensor:
         """The Fréchet mean over the first axis: the point whose weighted squared distances sum to the least."""
         visit = self._visit(points)
         (x,) = visit.tensors
-        shape = (-1, *[1] * (x.ndim - 1))
-        if weights is not None and (
-            weights.shape != x.shape[:1] or bool((weights < 0).any()) or not weights.sum() > 0
+        if x.ndim == len(self.point_shape) or not len(x):
+            raise ValueError(
+                f"{self.name}: mean needs points along a first axis, got shape {tuple(points.shape)}"
+            )
+        share = torch.ones(len(x)).to(x) if weights is None else torch.as_tensor(weights).to(x)
+        if (
+            share.shape != x.shape[:1]
+            or not bool((share >= 0).all())
+            or not 0 < float(share.sum()) < math.inf
         ):
-            raise ValueError(f"mean: expected {x.shape[0]} weights, none negative and not all zero")
-        share = torch.ones(x.shape[0]).to(x) if weights is None else weights.to(x)
-        share = (share / share.sum()).reshape(shape)
+            raise ValueError(f"mean: expected {len(x)} weights, none negative and not all zero")
+        share = (share / share.sum()).reshape(-1, *[1] * (x.ndim - 1))
         at, rate, last = x[0], 1.0, float("inf")
         for _ in range(steps):
             step = (share * self.log_at(at.expand_as(x), x)).sum(0)
@@ -213,7 +219,7 @@ class Space(ABC):
     # ── points ───────────────────────────────────────────────────────────────────────────────────────────────────
     def basepoint(self, dtype: torch.dtype | None = None, device: torch.device | str | None = None) -> Tensor:
         """The point o whose frame is the identity."""
-        dtype = dtype or torch.get_default_dtype()
+        dtype, device = self._options(dtype, device)
         return Visit(dtype, []).point(self.origin().to(device))
 
     def random_points(
@@ -223,8 +229,14 @@ class Space(ABC):
 
         Options: dtype (default torch's; complex where points are), device. The draw depends on the seed alone.
         """
-        dtype, device = self._options("random_points", **options)
-        shape = (count,) if isinstance(count, int) else tuple(count)
+        dtype, device = self._options(**options)
+        shape = (count,) if isinstance(count, int) else count
+        if not isinstance(shape, tuple) or any(not isinstance(n, int) or n < 0 for n in shape):
+            raise ValueError(
+                f"{self.name}: random_points takes a whole number or a tuple of them, got {count!r}"
+            )
+        if not math.isfinite(spread):
+            raise ValueError(f"{self.name}: random_points takes a finite spread, got {spread}")
         o = self.origin().expand(*shape, *self.point_shape)
         X = self.random_tangents(o, _generator(seed)) * (spread / max(self.dim, 1) ** 0.5)
         eps = torch.finfo(_real(dtype)).eps
@@ -270,13 +282,22 @@ class Space(ABC):
             kinds = ", ".join(f"{tensor.dtype} on {tensor.device}" for tensor in given)
             raise ValueError(f"{self.name}: arguments of one dtype and device expected, got {kinds}")
         dtype = given[0].dtype
-        if dtype not in (torch.float32, torch.float64, torch.complex64, torch.complex128):
+        if dtype not in DTYPES:
             raise ValueError(f"{self.name}: expected float32 or float64 (or complex of these), got {dtype}")
-        entered = [self._enter(tensor) for tensor in given]
-        tight = len(points) + len(tangents)
+        entered, tight = [self._enter(tensor) for tensor in given], len(points) + len(tangents)
+        slack = 8 * torch.finfo(_real(dtype)).eps
+        scale = self.unit_scale
         for index, x in enumerate(entered):
-            self._check(x.detach(), None if index >= tight else LOOSE[_real(dtype)], index < len(points))
-        return Visit(dtype, [self.structured(x) for x in entered[:tight]] + entered[tight:])
+            point, free = index < len(points), index >= tight
+            self._check(x.detach(), None if free else LOOSE[_real(dtype)], slack * scale, point)
+            scale = max(scale, float(x.detach().abs().amax())) if point and x.numel() else scale
+        entered = [x if index >= tight else self.structured(x) for index, x in enumerate(entered)]
+        try:
+            shapes = torch.broadcast_shapes(*(x.shape for x in entered))
+        except RuntimeError:
+            batches = " and ".join(str(tuple(x.shape[: x.ndim - len(self.point_shape)])) for x in entered)
+            raise ValueError(f"{self.name}: batches of shapes {batches} do not broadcast") from None
+        return Visit(dtype, [x.expand(shapes) for x in entered])
 
     def _enter(self, x: Tensor) -> Tensor:
         if x.is_complex():
@@ -290,13 +311,14 @@ class Space(ABC):
         return x.to(torch.float64)
 
     @torch.no_grad()
-    def _check(self, x: Tensor, tolerance: float | None, point: bool) -> None:
-        """Refuses the first element that is not finite, not structured up to a tolerance, or (a point) not inside."""
+    def _check(self, x: Tensor, tolerance: float | None, slack: float, point: bool) -> None:
+        """Refuses the first element that is not finite, not structured up to tolerance and slack, or not inside."""
         x = x.reshape(-1, *self.point_shape)
         flat = x.flatten(1)
         faults: list[tuple[str, Tensor]] = [("has NaN or infinite entries", ~flat.isfinite().all(-1))]
         if tolerance is not None:
-            off = (self.structured(x).flatten(1) - flat).abs().amax(-1) > tolerance * flat.abs().amax(-1)
+            allowed = tolerance * flat.abs().amax(-1) + slack
+            off = (self.structured(x).flatten(1) - flat).abs().amax(-1) > allowed
             faults.append((f"is not {self.structure_name}", off))
         for reason, mask in faults:
             if bool(mask.any()):
@@ -311,13 +333,18 @@ class Space(ABC):
         return f"the {what}" if len(mask) == 1 else f"{what} {int(mask.nonzero()[0])} of {len(mask)}"
 
     structure_name: str = "of the right structure"
+    unit_scale: float = (
+        0.0  # size of entries below which rounding is not looked at: 1 for balls, whose o is zero
+    )
 
-    def _options(
-        self, name: str, dtype: torch.dtype | None = None, device: Any = None
-    ) -> tuple[torch.dtype, Any]:
+    def _options(self, dtype: Any = None, device: Any = None) -> tuple[torch.dtype, Any]:
         dtype = dtype or torch.get_default_dtype()
+        if dtype not in DTYPES:
+            raise ValueError(
+                f"{self.name}: expected torch.float32 or torch.float64 (or complex), got {dtype!r}"
+            )
         if dtype.is_complex and not self.complex_points:
-            raise ValueError(f"{self.name}.{name}: points are real, {dtype} was asked for")
+            raise ValueError(f"{self.name}: points are real, {dtype} was asked for")
         return dtype, device
 
     def _shape(self) -> str:

@@ -151,8 +151,15 @@ def takagi(A: Tensor) -> tuple[Tensor, Tensor]:
         raise ValueError(
             f"takagi: expected complex matrices (..., n, n), got {A.dtype} of shape {tuple(A.shape)}"
         )
-    scale = A.detach().abs().amax() if A.numel() else 0.0
-    if A.numel() and bool((A.detach() - A.detach().mT).abs().amax() > 1e-4 * scale):
+    given = A.detach().reshape(-1, *A.shape[-2:])
+    if not bool(given.isfinite().all()):
+        raise ValueError("takagi: the matrix has NaN or infinite entries")
+    off = (
+        (given - given.mT).abs().amax((-1, -2)) > 1e-4 * given.abs().amax((-1, -2))
+        if given.numel()
+        else given
+    )
+    if bool(off.any()):
         raise ValueError(
             "takagi: the matrix is not symmetric (A must equal its transpose, without conjugation)"
         )

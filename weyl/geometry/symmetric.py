@@ -83,12 +83,15 @@ class SymmetricSpace(Space):
 
     @final
     def log_at(self, p, q):
+        return self.lift(p, self._log_in_frame(p, q))
+
+    def _log_in_frame(self, p: Tensor, q: Tensor) -> Tensor:
         xi = self.log_o(self.move(self.inverse(self.frame(p)), q))
         if not bool(xi.detach().isfinite().all()):
             raise ValueError(
-                f"{self.name}: log has no answer where q lies on the cut locus of p (no unique geodesic)"
+                f"{self.name}: q lies on the cut locus of p, where no geodesic is the only shortest one"
             )
-        return self.lift(p, xi)
+        return xi
 
     @final
     def retract_at(self, p, X):
@@ -102,7 +105,7 @@ class SymmetricSpace(Space):
     @final
     def transport_at(self, p, q, X):
         g, o = self.frame(p), self.origin().to(p)
-        tau = self.transvection(self.log_o(self.move(self.inverse(g), q)))
+        tau = self.transvection(self._log_in_frame(p, q))
         return self.push(g, self.move(tau, o), self.push(tau, o, self.pull(p, X)))
 
     @final
