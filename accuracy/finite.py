@@ -11,6 +11,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable
+from multiprocessing import Pool
 
 import torch
 from torch import Tensor
@@ -262,12 +263,15 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=1_000_000, help="pairs a space")
     parser.add_argument("--spaces", nargs="*", default=SPACES)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=1, help="each draws its share of the pairs")
     options = parser.parse_args()
-    torch.set_num_threads(1)
+    pool = Pool(options.processes, torch.set_num_threads, (1,))
+    share = math.ceil(options.pairs / options.processes)
     for space in dict.fromkeys(options.spaces):
         start = time.monotonic()
-        counts = survey(space, options.pairs, options.seed)
-        row: report.Row = {"space": space, "pairs": options.pairs}
+        tasks = [(space, share, options.seed + 10_000 * i) for i in range(options.processes)]
+        counts = sum(pool.starmap(survey, tasks), Counter())
+        row: report.Row = {"space": space, "pairs": share * options.processes}
         for what in ("values", "gradients"):
             row[f"bad {what}"] = sum(n for (_, kind), n in counts.items() if kind == what)
         row["where"] = "; ".join(sorted({name for (name, _), n in counts.items() if n}))

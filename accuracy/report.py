@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -42,7 +41,7 @@ def save(name: str, rows: list[Row]) -> None:
 
 
 def merge(name: str, rows: list[Row], keys: tuple[str, ...], order: tuple[str, ...] = ()) -> None:
-    """Rows of a table measured again: they take the place of those with the same keys; sorted by `order` of the first."""
+    """Rows measured again take the place of those with the same keys; sorted by `order` of the first key."""
     old = load(name) if (HERE / f"{name}.csv").exists() else []
     kept = {tuple(text(row[key]) for key in keys): row for row in [*old, *rows]}
     place = {value: i for i, value in reversed(list(enumerate(order)))}
