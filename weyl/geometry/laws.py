@@ -103,7 +103,11 @@ def points_are_valid(s: Sample) -> None:
 
 def bad_points_are_rejected(s: Sample) -> None:
     p = s.points[0]
-    bad = {"NaN": p * float("nan"), "infinity": p + float("inf"), "a wrong shape": p[..., :-1]}
+    bad: dict[str, object] = {
+        "NaN": p * float("nan"),
+        "infinity": p + float("inf"),
+        "a wrong shape": p[..., :-1],
+    }
     bad |= {"half precision": p.to(torch.float16), "text": "a point"}
     for what, value in bad.items():
         s.expect(f"why_not names a reason for {what}", s.space.why_not(value) is None, 0)
