@@ -16,6 +16,10 @@
 #define WEYL_FUNCTION
 #endif
 
+#if !defined(WEYL_UNROLL)
+#define WEYL_UNROLL  // a CPU compiler decides for itself; weyl/kernels/cuda.py defines it for the GPU
+#endif
+
 #if !defined(__CUDACC_RTC__)
 #include <cmath>
 #include <cstring>
@@ -63,6 +67,31 @@ template <class Real> WEYL_INLINE int exponent_of(Real x) {
     return static_cast<int>((bits << 1) >> (Machine<Real>::mantissa_bits + 1)) - Machine<Real>::largest_exponent;
 }
 
+// x = m 2^e with 1 <= m < 2, for positive normal x
+template <class Real> WEYL_INLINE void split_exponent(Real x, Real& m, Real& e) {
+    using Bits = typename Machine<Real>::Bits;
+    const int exponent = exponent_of(x);
+    Bits bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits -= static_cast<Bits>(exponent) << Machine<Real>::mantissa_bits;
+    memcpy(&m, &bits, sizeof bits);
+    e = Real(exponent);
+}
+
+// x 2^n for a whole n in the range of exponents
+template <class Real> WEYL_INLINE Real scale_by_power(Real x, Real n) { return x * power_of_two<Real>(int(n)); }
+
+// the nearest whole number to an x below 2^20
+template <class Real> WEYL_INLINE Real round_to_whole(Real x) {
+    return Real(static_cast<int>(x + (x < 0 ? Real(-0.5) : Real(0.5))));
+}
+
+// 2^-e for 2^e <= x < 2^(e+1); 0 and what is near it count as the smallest number that has an inverse
+template <class Real> WEYL_INLINE Real inverse_power_of_two(Real x) {
+    const int exponent = exponent_of(x), bound = Machine<Real>::largest_exponent - 2;
+    return power_of_two<Real>(exponent < -bound ? bound : exponent > bound ? -bound : -exponent);
+}
+
 // ---- one lane: plain numbers
 
 template <class Lane> struct LaneTraits {
@@ -72,6 +101,26 @@ template <class Lane> struct LaneTraits {
 
 WEYL_INLINE float square_root(float x) { return sqrtf(x); }
 WEYL_INLINE double square_root(double x) { return sqrt(x); }
+// 1/sqrt x and 1/x, to about the last digit; on a GPU without the detours that the last half digit takes
+#if defined(__CUDA_ARCH__)
+WEYL_INLINE float inverse_root(float x) {
+    const float y = rsqrtf(x);
+    return y * (1.5f - 0.5f * x * y * y);
+}
+WEYL_INLINE double inverse_root(double x) { return rsqrt(x); }
+WEYL_INLINE float inverse(float x) { return __fdividef(1.0f, x); }
+WEYL_INLINE double inverse(double x) {
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    y = y * (2.0 - x * y);
+    return y * (2.0 - x * y);
+}
+#else
+WEYL_INLINE float inverse_root(float x) { return 1 / square_root(x); }
+WEYL_INLINE double inverse_root(double x) { return 1 / square_root(x); }
+WEYL_INLINE float inverse(float x) { return 1 / x; }
+WEYL_INLINE double inverse(double x) { return 1 / x; }
+#endif
 WEYL_INLINE float select(bool mask, float yes, float no) { return mask ? yes : no; }
 WEYL_INLINE double select(bool mask, double yes, double no) { return mask ? yes : no; }
 WEYL_INLINE bool any(bool mask) { return mask; }
@@ -122,6 +171,7 @@ template <class Real_, int width_> struct Pack {
     friend WEYL_INLINE Pack operator-(Pack x) { return from(-x.lanes); }
     friend WEYL_INLINE Truth operator<(Pack x, Pack y) { return {x.lanes < y.lanes}; }
     friend WEYL_INLINE Truth operator>(Pack x, Pack y) { return {x.lanes > y.lanes}; }
+    friend WEYL_INLINE Truth operator==(Pack x, Pack y) { return {x.lanes == y.lanes}; }
     friend WEYL_INLINE Pack select(Truth truth, Pack yes, Pack no) {
         return from(truth.lanes ? yes.lanes : no.lanes);
     }
@@ -131,6 +181,32 @@ template <class Real_, int width_> struct Pack {
         Pack root;
         for (int lane = 0; lane < width; ++lane) root.lanes[lane] = square_root(x.lanes[lane]);
         return root;
+    }
+
+    friend WEYL_INLINE Pack inverse_root(Pack x) { return Pack(1) / square_root(x); }
+    friend WEYL_INLINE Pack inverse(Pack x) { return Pack(1) / x; }
+
+    // The bits of a register as whole numbers of the same width, for exponents.
+    typedef typename Machine<Real>::Integer Integers __attribute__((vector_size(width * sizeof(Real))));
+    static constexpr int bits = Machine<Real>::mantissa_bits, bias = Machine<Real>::largest_exponent;
+
+    friend WEYL_INLINE void split_exponent(Pack x, Pack& m, Pack& e) {
+        const Integers raw = Integers(x.lanes), exponent = (raw >> bits) - bias;
+        m = from(Register(raw - (exponent << bits)));
+        e = from(__builtin_convertvector(exponent, Register));
+    }
+    friend WEYL_INLINE Pack scale_by_power(Pack x, Pack n) {
+        return from(x.lanes * Register((__builtin_convertvector(n.lanes, Integers) + bias) << bits));
+    }
+    friend WEYL_INLINE Pack round_to_whole(Pack x) {
+        const Register half = x.lanes < Register{} ? Register{} - Real(0.5) : Register{} + Real(0.5);
+        return from(__builtin_convertvector(__builtin_convertvector(x.lanes + half, Integers), Register));
+    }
+    friend WEYL_INLINE Pack inverse_power_of_two(Pack x) {
+        Integers exponent = (Integers(x.lanes) >> bits) - bias;
+        const Integers bound = Integers{} + (bias - 2);
+        exponent = exponent < -bound ? -bound : exponent > bound ? bound : exponent;
+        return from(Register((bias - exponent) << bits));
     }
 };
 

@@ -1,64 +1,28 @@
 // The Python module weyl._native: checks what it is given, then hands plain pointers to the compiled loops.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>
 #include <vector>
 
+#include "arrays.hpp"
 #include "svd_batch.hpp"
 #include "threads.hpp"
 
-namespace nb = nanobind;
-
 namespace {
 
-using Array = nb::ndarray<nb::device::cpu>;
-using ReadOnlyArray = nb::ndarray<nb::ro, nb::device::cpu>;
+namespace nb = nanobind;
+using weyl::Array, weyl::ReadOnlyArray, weyl::check;
 
 constexpr int largest_side = 1024;
 
-std::vector<const weyl::SvdVariant*> supported_variants() {  // best first
-    std::vector<const weyl::SvdVariant*> variants;
-    for (const auto* variant : {
+std::initializer_list<const weyl::SvdVariant*> variants() {  // best first
+    static const std::initializer_list<const weyl::SvdVariant*> all = {
 #ifdef WEYL_WITH_X86_VARIANTS
-             &weyl::svd_avx512, &weyl::svd_avx2,
+        &weyl::svd_avx512, &weyl::svd_avx2,
 #endif
-             &weyl::svd_portable}) {
-        if (variant->supported()) variants.push_back(variant);
-    }
-    return variants;
-}
-
-const weyl::SvdVariant& variant_named(const std::string& instruction_set) {
-    for (const auto* variant : supported_variants()) {
-        if (instruction_set.empty() || instruction_set == variant->instruction_set) return *variant;
-    }
-    throw nb::value_error(("this machine has no instruction set '" + instruction_set + "'").c_str());
-}
-
-std::string text(const std::vector<std::size_t>& shape) {
-    std::string words;
-    for (std::size_t i = 0; i < shape.size(); ++i) words += (i ? ", " : "") + std::to_string(shape[i]);
-    return "(" + words + ")";
-}
-
-template <class AnyArray>
-void check(const AnyArray& array, const char* name, nb::dlpack::dtype dtype, const std::vector<std::size_t>& shape) {
-    std::vector<std::size_t> found(array.ndim());
-    for (std::size_t i = 0; i < found.size(); ++i) found[i] = array.shape(i);
-    if (found != shape) {
-        throw nb::value_error((std::string(name) + " has shape " + text(found) + ", not " + text(shape)).c_str());
-    }
-    if (array.dtype() != dtype) throw nb::type_error((std::string(name) + " differs from C in its dtype").c_str());
-    std::int64_t stride = 1;
-    for (std::size_t i = found.size(); i-- > 0;) {
-        if (found[i] > 1 && array.stride(i) != stride && array.size() > 0) {
-            throw nb::value_error((std::string(name) + " is not contiguous").c_str());
-        }
-        stride *= static_cast<std::int64_t>(found[i]);
-    }
+        &weyl::svd_portable};
+    return all;
 }
 
 void singular_value_decomposition(const ReadOnlyArray& C, const Array& U, const Array& s, const Array& Vh, int threads,
@@ -83,7 +47,7 @@ void singular_value_decomposition(const ReadOnlyArray& C, const Array& U, const 
     check(U, "U", C.dtype(), left);
     check(s, "s", C.dtype(), {count, rank});
     check(Vh, "Vh", C.dtype(), right);
-    const weyl::SvdVariant& variant = variant_named(instruction_set);
+    const weyl::SvdVariant& variant = weyl::variant_named(variants(), instruction_set);
     if (count == 0 || rank == 0) return;
 
     batch.input = C.data();
@@ -105,11 +69,17 @@ void singular_value_decomposition(const ReadOnlyArray& C, const Array& U, const 
 
 std::vector<std::string> instruction_sets() {
     std::vector<std::string> names;
-    for (const auto* variant : supported_variants()) names.emplace_back(variant->instruction_set);
+    for (const auto* variant : variants()) {
+        if (variant->supported()) names.emplace_back(variant->instruction_set);
+    }
     return names;
 }
 
 }  // namespace
+
+namespace weyl {
+void bind_pairs(nb::module_& module);  // pairs_module.cpp
+}
 
 NB_MODULE(_native, module) {
     module.doc() = "Compiled kernels of weyl; weyl.kernels.native is their Python side.";
@@ -118,4 +88,5 @@ NB_MODULE(_native, module) {
                "Fills U, s, Vh with the thin decomposition of each matrix in C: contiguous arrays of one real dtype, "
                "complex numbers as a last axis of 2.");
     module.def("instruction_sets", &instruction_sets, "Those this machine can run, best first.");
+    weyl::bind_pairs(module);
 }

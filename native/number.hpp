@@ -17,7 +17,10 @@ template <class Lane> struct Number<Lane, false> {
     friend WEYL_INLINE Number operator*(Number x, Number y) { return {x.re * y.re}; }
     friend WEYL_INLINE Number operator*(Lane c, Number x) { return {c * x.re}; }
     friend WEYL_INLINE Number conjugate(Number x) { return x; }
+    friend WEYL_INLINE Number operator-(Number x) { return {Lane(0) - x.re}; }
     friend WEYL_INLINE Lane squared_modulus(Number x) { return x.re * x.re; }
+    friend WEYL_INLINE Lane multiply_add_modulus(Lane sum, Number x) { return sum + x.re * x.re; }
+    friend WEYL_INLINE Lane largest_part(Number x) { return select(x.re < Lane(0), Lane(0) - x.re, x.re); }
     template <class Truth> friend WEYL_INLINE Number choose(Truth truth, Number yes, Number no) {
         return {select(truth, yes.re, no.re)};
     }
@@ -34,7 +37,13 @@ template <class Lane> struct Number<Lane, true> {
     }
     friend WEYL_INLINE Number operator*(Lane c, Number x) { return {c * x.re, c * x.im}; }
     friend WEYL_INLINE Number conjugate(Number x) { return {x.re, -x.im}; }
+    friend WEYL_INLINE Number operator-(Number x) { return {Lane(0) - x.re, Lane(0) - x.im}; }
     friend WEYL_INLINE Lane squared_modulus(Number x) { return x.re * x.re + x.im * x.im; }
+    friend WEYL_INLINE Lane multiply_add_modulus(Lane sum, Number x) { return sum + x.re * x.re + x.im * x.im; }
+    friend WEYL_INLINE Lane largest_part(Number x) {
+        const Lane re = select(x.re < Lane(0), Lane(0) - x.re, x.re), im = select(x.im < Lane(0), Lane(0) - x.im, x.im);
+        return select(re < im, im, re);
+    }
     template <class Truth> friend WEYL_INLINE Number choose(Truth truth, Number yes, Number no) {
         return {select(truth, yes.re, no.re), select(truth, yes.im, no.im)};
     }

@@ -2,23 +2,10 @@
 #include "svd_batch.hpp"
 
 #include "jacobi_svd.hpp"
+#include "variant.hpp"
 
 namespace weyl {
 inline namespace WEYL_VARIANT {
-
-#if defined(WEYL_HAS_PACKS) && defined(__AVX512F__)
-constexpr int register_bytes = 64;
-#elif defined(WEYL_HAS_PACKS) && defined(__AVX__)
-constexpr int register_bytes = 32;
-#else
-constexpr int register_bytes = 16;
-#endif
-
-#if defined(WEYL_HAS_PACKS)
-template <class Real> using LaneOf = Pack<Real, register_bytes / sizeof(Real)>;
-#else
-template <class Real> using LaneOf = Real;
-#endif
 
 template <class Real, bool is_complex> WEYL_INLINE Number<Real, is_complex> read(const Real* p, bool conjugated) {
     if constexpr (is_complex) {
@@ -145,23 +132,8 @@ static void run(const SvdBatch& batch, std::size_t first_pack, std::size_t last_
     }
 }
 
-static bool supported() {
-#if defined(__GNUC__) && defined(__AVX512F__)
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-#elif defined(__GNUC__) && defined(__AVX2__)
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-#else
-    return true;
-#endif
-}
-
 }  // namespace WEYL_VARIANT
 
-#define WEYL_JOIN_(a, b) a##b
-#define WEYL_JOIN(a, b) WEYL_JOIN_(a, b)
-#define WEYL_TEXT_(a) #a
-#define WEYL_TEXT(a) WEYL_TEXT_(a)
 const SvdVariant WEYL_JOIN(svd_, WEYL_VARIANT) = {WEYL_TEXT(WEYL_VARIANT), supported, lanes, workspace, run};
 
 }  // namespace weyl

@@ -1,12 +1,19 @@
 """The compiled CPU kernels (native/, C++), and pure torch where there is none."""
 
+from __future__ import annotations
+
 import functools
 import logging
 import math
+import sys
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from .layout import Layout, NormLayout
 
 LARGEST_SIDE = 64
 """Larger matrices go to torch: there LAPACK's blocks win over one matrix a vector lane."""
@@ -29,7 +36,7 @@ def _extension() -> ModuleType | None:
 
 
 @functools.cache
-def _say_once(reason: str) -> None:
+def say_once(reason: str) -> None:
     logging.getLogger("weyl").warning("%s: using torch.linalg.svd, which is slower on small matrices", reason)
 
 
@@ -55,11 +62,11 @@ def singular_value_decomposition(C: Tensor, threads: int | None = None) -> tuple
     if max(C.shape[-2:]) > LARGEST_SIDE:
         return _torch_decomposition(C)
     if C.device.type != "cpu":
-        _say_once(f"no compiled kernel for device {C.device.type!r}")
+        say_once(f"no compiled kernel for device {C.device.type!r}")
         return _torch_decomposition(C)
     extension = _extension()
     if extension is None:
-        _say_once("weyl was installed without its compiled kernel")
+        say_once("weyl was installed without its compiled kernel")
         return _torch_decomposition(C)
 
     *leading, p, q = C.shape
@@ -97,3 +104,43 @@ def _check(C: Tensor, threads: int | None) -> None:
         raise ValueError(f"C must have shape (..., p, q), not {tuple(C.shape)}")
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
+
+
+def pairs(
+    layout: Layout,
+    norm: NormLayout,
+    nodes: Tensor,
+    first: Tensor,
+    second: Tensor,
+    *,
+    distances: Tensor | None = None,
+    vectors: Tensor | None = None,
+    gradients: Tensor | None = None,
+    threads: int | None = None,
+    instruction_set: str = "",
+) -> float:
+    """Fills distances, vectors and gradients of pairs, those that are given; returns the largest gap of components."""
+    extension = _extension()
+    assert extension is not None, "no compiled kernel: dispatch chose wrongly"
+    return extension.pairs(
+        nodes, first, second, layout.integers, layout.reals(), layout.gradient_size, norm.kind, norm.learned,
+        min(norm.p, sys.float_info.max), norm.weights().detach(), norm.group_ends, norm.segment_ends,
+        distances, vectors, gradients, threads or torch.get_num_threads(), instruction_set,
+    )  # fmt: skip
+
+
+def accumulate(
+    gradients: Tensor,
+    first: Tensor,
+    second: Tensor,
+    upstream: Tensor | None,
+    totals: Tensor,
+    extras: Tensor,
+    threads: int | None = None,
+) -> None:
+    """Adds upstream times pair gradients to the totals of their nodes: the same bits, whatever the threads."""
+    extension = _extension()
+    assert extension is not None, "no compiled kernel: dispatch chose wrongly"
+    extension.accumulate(
+        gradients, first, second, upstream, totals, extras, threads or torch.get_num_threads()
+    )

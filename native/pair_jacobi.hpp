@@ -1,0 +1,180 @@
+// Diagonalises what a pair's distance is made of, by one-sided Jacobi rotations, a pair a lane.
+//
+// Free: X = U diag(sigma) V*. Columns of X are rotated until they are orthogonal; W starts as the identity and ends as V.
+// Hermitian: X* W is Hermitian (X the chord, W its companion, X = U 2 sinh(v/2) V*, W = U 2 cosh(v/2) V*). Columns of
+// both are rotated until it is diagonal: then they are U times 2 sinh and 2 cosh. The product is never formed, whose
+// condition is the square of the factors'; its eigenvalues alpha = 2 sinh v keep their signs, so v and -v are apart.
+//
+// With g = X or W, alpha = Re x*g and gamma = x* g', d = (alpha - alpha')/2, the rotation is
+//   x <- c (x + conj(t) x'),  x' <- c (x' - t x),  t = sign(d) gamma / (|d| + sqrt(d^2 + |gamma|^2)),  c = 1/sqrt(1 + |t|^2);
+// where gamma = 0 it is the identity (no phase gamma/|gamma| is ever formed). Columns stay where they are: no sorting.
+// The factors c are kept aside, one a column, which saves a third of the arithmetic (W. M. Gentleman 1973).
+#pragma once
+
+#include "lane_math.hpp"
+#include "number.hpp"
+
+namespace weyl {
+inline namespace WEYL_VARIANT {
+
+// One lane that does everything. On a GPU a team of threads may share a pair: each takes the indices rank, rank + size, …
+// of a loop over independent columns or rows, and sync() comes between loops that need each other's results.
+struct Alone {
+    static constexpr int rank = 0, size = 1;
+    static constexpr int together = 4;  // independent rotations side by side, to hide the latency of one
+    WEYL_INLINE void sync() const {}
+    WEYL_INLINE bool any(bool mine) const { return mine; }
+};
+
+constexpr int pair_sweeps = 30;  // 3 to 8 are used; the cap is for safety
+
+template <class Lane, bool is_complex>
+WEYL_INLINE Lane squared_norm(const Number<Lane, is_complex>* x, int rows) {
+    Lane sum(0);
+    WEYL_UNROLL
+    for (int r = 0; r < rows; ++r) sum = multiply_add_modulus(sum, x[r]);
+    return sum;
+}
+
+// x* y
+template <class Lane, bool is_complex>
+WEYL_INLINE Number<Lane, is_complex> inner(const Number<Lane, is_complex>* x, const Number<Lane, is_complex>* y,
+                                           int rows) {
+    auto sum = Number<Lane, is_complex>::from(Lane(0));
+    WEYL_UNROLL
+    for (int r = 0; r < rows; ++r) sum = sum + conjugate(x[r]) * y[r];
+    return sum;
+}
+
+// x <- x + conj(s) y, y <- y - t x
+template <class Lane, bool is_complex>
+WEYL_INLINE void rotate_pair(Number<Lane, is_complex>* x, Number<Lane, is_complex>* y, int rows,
+                             Number<Lane, is_complex> s, Number<Lane, is_complex> t) {
+    WEYL_UNROLL
+    for (int r = 0; r < rows; ++r) {
+        const auto was = x[r];
+        x[r] = was + conjugate(s) * y[r];
+        y[r] = y[r] - t * was;
+    }
+}
+
+template <class Lane, bool is_complex>
+WEYL_INLINE void scale_column(Number<Lane, is_complex>* x, int rows, Lane factor) {
+    WEYL_UNROLL
+    for (int r = 0; r < rows; ++r) x[r] = factor * x[r];
+}
+
+// The factor by which X may be scaled so that squares of its squared lengths neither overflow nor vanish: a power of two.
+template <class Lane, bool is_complex>
+WEYL_INLINE Lane pair_scale(const Number<Lane, is_complex>* x, int count) {
+    Lane largest(0);
+    WEYL_UNROLL
+    for (int i = 0; i < count; ++i) largest = maximum(largest, largest_part(x[i]));
+    return inverse_power_of_two(largest);
+}
+
+// The columns i < j of a meeting in a round-robin tournament; false where there is none: the last player is nobody where
+// the number of columns is odd.
+WEYL_INLINE bool meet(int round, int meeting, int rounds, int columns, int& i, int& j) {
+    const int one = (round + meeting) % rounds;
+    const int other = meeting == 0 ? rounds : (round + rounds - meeting) % rounds;
+    i = one < other ? one : other, j = one < other ? other : one;
+    return meeting < (rounds + 1) / 2 && j < columns;
+}
+
+// x: rows x columns, column by column; w: (hermitian ? rows : columns) x columns, and left alone unless `vectors`;
+// alpha, factor: columns. Fixed sizes unroll. Columns meet as in a round-robin tournament: the meetings of a round are
+// independent. Returns the number of sweeps.
+template <bool hermitian, int fixed_rows, int fixed_columns, class Lane, bool is_complex, class Team>
+WEYL_INLINE int pair_jacobi(Number<Lane, is_complex>* x, Number<Lane, is_complex>* w, Lane* alpha, Lane* factor, int rows_,
+                            int columns_, bool vectors, const Team& team) {
+    using Real = typename LaneTraits<Lane>::Real;
+    using Entry = Number<Lane, is_complex>;
+    const int rows = fixed_rows ? fixed_rows : rows_, columns = fixed_columns ? fixed_columns : columns_;
+    const int depth = hermitian ? rows : columns;  // rows of w
+    const int rounds = columns - 1 + columns % 2, meetings = (rounds + 1) / 2;
+    constexpr Real eps = Machine<Real>::epsilon;
+    const Lane tolerance(16 * eps * eps * Real(rows));  // of |gamma|^2 / (alpha alpha')
+
+    int sweep = 0;
+    for (bool moved = columns > 1; sweep < pair_sweeps && moved; ++sweep) {
+        moved = false;
+        WEYL_UNROLL
+        for (int i = team.rank; i < columns; i += team.size) {
+            alpha[i] = hermitian ? inner(x + i * rows, w + i * rows, rows).re : squared_norm(x + i * rows, rows);
+            factor[i] = Lane(1);
+        }
+        team.sync();
+        Lane total(0), total_w(0);
+        WEYL_UNROLL
+        for (int i = 0; i < columns; ++i) {
+            total = total + (hermitian ? squared_norm(x + i * rows, rows) : alpha[i]);
+            if constexpr (hermitian) total_w = total_w + squared_norm(w + i * rows, rows);
+        }
+        team.sync();
+        // Rounding leaves a column of a rank-deficient X with noise of this length; it counts as orthogonal.
+        const Lane negligible = Lane(eps * eps) * total;
+        WEYL_UNROLL
+        for (int round = 0; round < rounds; ++round) {
+            WEYL_UNROLL
+            for (int base = team.rank; base < meetings; base += Team::together * team.size) {
+                Entry gamma[Team::together];
+                Lane square[Team::together];
+                decltype(Lane() < Lane()) oblique[Team::together];
+                bool turn = false;
+                WEYL_UNROLL
+                for (int m = 0; m < Team::together; ++m) {
+                    int i, j;
+                    if (!meet(round, base + m * team.size, rounds, columns, i, j)) continue;
+                    Entry *xi = x + i * rows, *xj = x + j * rows;
+                    gamma[m] = (factor[i] * factor[j]) * inner(xi, hermitian ? w + j * rows : xj, rows);
+                    square[m] = squared_modulus(gamma[m]);
+                    Lane allowed;
+                    if constexpr (hermitian) {
+                        // x has errors of eps |X|, w of eps |W|, whatever their lengths: X* W is Hermitian up to these.
+                        const Lane of_w = factor[j] * factor[j] * squared_norm(w + j * rows, rows);
+                        const Lane of_x = factor[i] * factor[i] * squared_norm(xi, rows);
+                        allowed = Lane(eps * eps) * (total * of_w + total_w * of_x);
+                    } else {
+                        const Lane shorter = minimum(alpha[i], alpha[j]);
+                        allowed = select(shorter < negligible, square[m], tolerance * (alpha[i] * alpha[j]));
+                    }
+                    oblique[m] = square[m] > allowed;
+                    turn |= any(oblique[m]);
+                }
+                if (!turn) continue;
+                moved = true;
+                WEYL_UNROLL
+                for (int m = 0; m < Team::together; ++m) {
+                    int i, j;
+                    if (!meet(round, base + m * team.size, rounds, columns, i, j)) continue;
+                    const Lane d = Lane(Real(0.5)) * (alpha[i] - alpha[j]);
+                    const Lane root = select(oblique[m], d * d + square[m], Lane(1));
+                    const Lane size = modulus(d) + root * inverse_root(root);
+                    const Lane quotient = select(oblique[m], inverse(select(d < Lane(0), Lane(0) - size, size)), Lane(0));
+                    const Lane shift = quotient * square[m], c = inverse_root(Lane(1) + quotient * shift);
+                    const Lane ratio = factor[j] * inverse(factor[i]);
+                    const Entry s = (quotient * ratio) * gamma[m], t = (quotient * inverse(ratio)) * gamma[m];
+                    rotate_pair(x + i * rows, x + j * rows, rows, s, t);
+                    if (vectors) rotate_pair(w + i * depth, w + j * depth, depth, s, t);
+                    factor[i] = c * factor[i], factor[j] = c * factor[j];
+                    alpha[i] = hermitian ? alpha[i] + shift : maximum(alpha[i] + shift, Lane(0));
+                    alpha[j] = hermitian ? alpha[j] - shift : maximum(alpha[j] - shift, Lane(0));
+                }
+            }
+            team.sync();
+        }
+        WEYL_UNROLL
+        for (int i = team.rank; i < columns; i += team.size) {
+            scale_column(x + i * rows, rows, factor[i]);
+            if (vectors) scale_column(w + i * depth, depth, factor[i]);
+        }
+        team.sync();
+        moved = team.any(moved);
+    }
+    if (hermitian && columns == 1) alpha[0] = inner(x, w, rows).re;
+    return sweep;
+}
+
+}  // namespace WEYL_VARIANT
+}  // namespace weyl
