@@ -23,6 +23,9 @@
 #if !defined(__CUDACC_RTC__)
 #include <cmath>
 #include <cstring>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 #endif
 
 // The same source is compiled once for each instruction set. Each copy lives in a namespace of its own: otherwise
@@ -141,6 +144,11 @@ template <class Integer, int width> struct Mask {  // all bits of a lane set: tr
     friend WEYL_INLINE Mask operator&(Mask x, Mask y) { return {x.lanes & y.lanes}; }
 
     friend WEYL_INLINE bool any(Mask mask) {
+#if defined(__AVX512F__)
+        if constexpr (sizeof(Register) == 64) return _mm512_test_epi64_mask((__m512i)mask.lanes, (__m512i)mask.lanes) != 0;
+#elif defined(__AVX2__)
+        if constexpr (sizeof(Register) == 32) return !_mm256_testz_si256((__m256i)mask.lanes, (__m256i)mask.lanes);
+#endif
         constexpr int words = sizeof(Register) / sizeof(long long);
         long long word[words], joined = 0;
         memcpy(word, &mask.lanes, sizeof word);
@@ -183,8 +191,38 @@ template <class Real_, int width_> struct Pack {
         return root;
     }
 
-    friend WEYL_INLINE Pack inverse_root(Pack x) { return Pack(1) / square_root(x); }
-    friend WEYL_INLINE Pack inverse(Pack x) { return Pack(1) / x; }
+    // 1/sqrt x and 1/x to about the last digit, of normal numbers. Where the machine has estimates, Newton's steps from
+    // these: square roots and divisions of wide registers take as long as all the rest of a rotation.
+    friend WEYL_INLINE Pack inverse_root(Pack x) {
+#if defined(__AVX512F__)
+        if constexpr (sizeof(Register) == 64) {
+            Pack y, half = Pack(Real(0.5)) * x;
+            if constexpr (sizeof(Real) == 4) {
+                y.lanes = (Register)_mm512_rsqrt14_ps((__m512)x.lanes);
+            } else {
+                y.lanes = (Register)_mm512_rsqrt14_pd((__m512d)x.lanes);
+                y = y + y * (Pack(Real(0.5)) - half * y * y);
+            }
+            return y + y * (Pack(Real(0.5)) - half * y * y);
+        }
+#endif
+        return Pack(1) / square_root(x);
+    }
+    friend WEYL_INLINE Pack inverse(Pack x) {
+#if defined(__AVX512F__)
+        if constexpr (sizeof(Register) == 64) {
+            Pack y;
+            if constexpr (sizeof(Real) == 4) {
+                y.lanes = (Register)_mm512_rcp14_ps((__m512)x.lanes);
+            } else {
+                y.lanes = (Register)_mm512_rcp14_pd((__m512d)x.lanes);
+                y = y + y * (Pack(1) - x * y);
+            }
+            return y + y * (Pack(1) - x * y);
+        }
+#endif
+        return Pack(1) / x;
+    }
 
     // The bits of a register as whole numbers of the same width, for exponents.
     typedef typename Machine<Real>::Integer Integers __attribute__((vector_size(width * sizeof(Real))));

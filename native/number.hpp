@@ -9,6 +9,7 @@ inline namespace WEYL_VARIANT {
 template <class Lane, bool is_complex> struct Number;
 
 template <class Lane> struct Number<Lane, false> {
+    using Scalar = Lane;
     Lane re;
 
     static WEYL_INLINE Number from(Lane real) { return {real}; }
@@ -16,6 +17,8 @@ template <class Lane> struct Number<Lane, false> {
     friend WEYL_INLINE Number operator-(Number x, Number y) { return {x.re - y.re}; }
     friend WEYL_INLINE Number operator*(Number x, Number y) { return {x.re * y.re}; }
     friend WEYL_INLINE Number operator*(Lane c, Number x) { return {c * x.re}; }
+    friend WEYL_INLINE Number multiply_add(Number sum, Number x, Number y) { return {sum.re + x.re * y.re}; }
+    friend WEYL_INLINE Number multiply_subtract(Number sum, Number x, Number y) { return {sum.re - x.re * y.re}; }
     friend WEYL_INLINE Number conjugate(Number x) { return x; }
     friend WEYL_INLINE Number operator-(Number x) { return {Lane(0) - x.re}; }
     friend WEYL_INLINE Lane squared_modulus(Number x) { return x.re * x.re; }
@@ -27,6 +30,7 @@ template <class Lane> struct Number<Lane, false> {
 };
 
 template <class Lane> struct Number<Lane, true> {
+    using Scalar = Lane;
     Lane re, im;
 
     static WEYL_INLINE Number from(Lane real) { return {real, Lane(0)}; }
@@ -36,6 +40,13 @@ template <class Lane> struct Number<Lane, true> {
         return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
     }
     friend WEYL_INLINE Number operator*(Lane c, Number x) { return {c * x.re, c * x.im}; }
+    // sum + xy and sum - xy, in this order: two fused operations a part, where sum + (xy) would take three
+    friend WEYL_INLINE Number multiply_add(Number sum, Number x, Number y) {
+        return {sum.re + x.re * y.re - x.im * y.im, sum.im + x.re * y.im + x.im * y.re};
+    }
+    friend WEYL_INLINE Number multiply_subtract(Number sum, Number x, Number y) {
+        return {sum.re - x.re * y.re + x.im * y.im, sum.im - x.re * y.im - x.im * y.re};
+    }
     friend WEYL_INLINE Number conjugate(Number x) { return {x.re, -x.im}; }
     friend WEYL_INLINE Number operator-(Number x) { return {Lane(0) - x.re, Lane(0) - x.im}; }
     friend WEYL_INLINE Lane squared_modulus(Number x) { return x.re * x.re + x.im * x.im; }

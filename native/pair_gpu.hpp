@@ -13,6 +13,7 @@ namespace weyl {
 
 struct ThreadTeam {
     static constexpr int together = 1;
+    static constexpr bool in_blocks = false;
     int rank, size;
     unsigned mask;
     __device__ __forceinline__ void sync() const { __syncwarp(mask); }

@@ -22,6 +22,7 @@ inline namespace WEYL_VARIANT {
 struct Alone {
     static constexpr int rank = 0, size = 1;
     static constexpr int together = 4;  // independent rotations side by side, to hide the latency of one
+    static constexpr bool in_blocks = true;  // large matrices: columns that stay in the cache meet first
     WEYL_INLINE void sync() const {}
     WEYL_INLINE bool any(bool mine) const { return mine; }
 };
@@ -42,8 +43,28 @@ WEYL_INLINE Number<Lane, is_complex> inner(const Number<Lane, is_complex>* x, co
                                            int rows) {
     auto sum = Number<Lane, is_complex>::from(Lane(0));
     WEYL_UNROLL
-    for (int r = 0; r < rows; ++r) sum = sum + conjugate(x[r]) * y[r];
+    for (int r = 0; r < rows; ++r) sum = multiply_add(sum, conjugate(x[r]), y[r]);
     return sum;
+}
+
+// gamma[m] = left_i* right_j for the columns of several meetings, side by side: one sum alone waits for itself.
+template <class Lane, bool is_complex, class Opponents, class Team>
+WEYL_INLINE void inner_products(const Number<Lane, is_complex>* left, const Number<Lane, is_complex>* right, int rows,
+                                int base, const Opponents& opponents, const Team& team,
+                                Number<Lane, is_complex>* gamma) {
+    const Number<Lane, is_complex>*one[Team::together], *other[Team::together];
+    WEYL_UNROLL
+    for (int m = 0; m < Team::together; ++m) {
+        int i, j;
+        const bool met = opponents(base + m * team.size, i, j);
+        one[m] = left + (met ? i * rows : 0), other[m] = right + (met ? j * rows : 0);
+        gamma[m] = Number<Lane, is_complex>::from(Lane(0));
+    }
+    WEYL_UNROLL
+    for (int r = 0; r < rows; ++r) {
+        WEYL_UNROLL
+        for (int m = 0; m < Team::together; ++m) gamma[m] = multiply_add(gamma[m], conjugate(one[m][r]), other[m][r]);
+    }
 }
 
 // x <- x + conj(s) y, y <- y - t x
@@ -53,8 +74,8 @@ WEYL_INLINE void rotate_pair(Number<Lane, is_complex>* x, Number<Lane, is_comple
     WEYL_UNROLL
     for (int r = 0; r < rows; ++r) {
         const auto was = x[r];
-        x[r] = was + conjugate(s) * y[r];
-        y[r] = y[r] - t * was;
+        x[r] = multiply_add(was, conjugate(s), y[r]);
+        y[r] = multiply_subtract(y[r], t, was);
     }
 }
 
@@ -92,8 +113,8 @@ WEYL_INLINE int pair_jacobi(Number<Lane, is_complex>* x, Number<Lane, is_complex
     using Entry = Number<Lane, is_complex>;
     const int rows = fixed_rows ? fixed_rows : rows_, columns = fixed_columns ? fixed_columns : columns_;
     const int depth = hermitian ? rows : columns;  // rows of w
-    const int rounds = columns - 1 + columns % 2, meetings = (rounds + 1) / 2;
-    constexpr Real eps = Machine<Real>::epsilon;
+    const int rounds = columns - 1 + columns % 2;
+    constexpr Real eps = Machine<Real>::epsilon, tiny = Machine<Real>::smallest_normal;
     const Lane tolerance(16 * eps * eps * Real(rows));  // of |gamma|^2 / (alpha alpha')
 
     int sweep = 0;
@@ -114,20 +135,21 @@ WEYL_INLINE int pair_jacobi(Number<Lane, is_complex>* x, Number<Lane, is_complex
         team.sync();
         // Rounding leaves a column of a rank-deficient X with noise of this length; it counts as orthogonal.
         const Lane negligible = Lane(eps * eps) * total;
-        WEYL_UNROLL
-        for (int round = 0; round < rounds; ++round) {
+        // Rotates the columns of `meetings` independent pairs, which opponents(meeting, i, j) names; false: nobody there.
+        const auto play = [&](int meetings, auto opponents) {
             WEYL_UNROLL
             for (int base = team.rank; base < meetings; base += Team::together * team.size) {
                 Entry gamma[Team::together];
                 Lane square[Team::together];
                 decltype(Lane() < Lane()) oblique[Team::together];
                 bool turn = false;
+                inner_products(x, hermitian ? w : x, rows, base, opponents, team, gamma);
                 WEYL_UNROLL
                 for (int m = 0; m < Team::together; ++m) {
                     int i, j;
-                    if (!meet(round, base + m * team.size, rounds, columns, i, j)) continue;
-                    Entry *xi = x + i * rows, *xj = x + j * rows;
-                    gamma[m] = (factor[i] * factor[j]) * inner(xi, hermitian ? w + j * rows : xj, rows);
+                    if (!opponents(base + m * team.size, i, j)) continue;
+                    Entry* const xi = x + i * rows;
+                    gamma[m] = (factor[i] * factor[j]) * gamma[m];
                     square[m] = squared_modulus(gamma[m]);
                     Lane allowed;
                     if constexpr (hermitian) {
@@ -147,14 +169,14 @@ WEYL_INLINE int pair_jacobi(Number<Lane, is_complex>* x, Number<Lane, is_complex
                 WEYL_UNROLL
                 for (int m = 0; m < Team::together; ++m) {
                     int i, j;
-                    if (!meet(round, base + m * team.size, rounds, columns, i, j)) continue;
+                    if (!opponents(base + m * team.size, i, j)) continue;
                     const Lane d = Lane(Real(0.5)) * (alpha[i] - alpha[j]);
-                    const Lane root = select(oblique[m], d * d + square[m], Lane(1));
+                    const Lane root = select(oblique[m], maximum(d * d + square[m], Lane(tiny)), Lane(1));
                     const Lane size = modulus(d) + root * inverse_root(root);
                     const Lane quotient = select(oblique[m], inverse(select(d < Lane(0), Lane(0) - size, size)), Lane(0));
                     const Lane shift = quotient * square[m], c = inverse_root(Lane(1) + quotient * shift);
-                    const Lane ratio = factor[j] * inverse(factor[i]);
-                    const Entry s = (quotient * ratio) * gamma[m], t = (quotient * inverse(ratio)) * gamma[m];
+                    const Lane ratio = factor[j] * inverse(factor[i]), back = factor[i] * inverse(factor[j]);
+                    const Entry s = (quotient * ratio) * gamma[m], t = (quotient * back) * gamma[m];
                     rotate_pair(x + i * rows, x + j * rows, rows, s, t);
                     if (vectors) rotate_pair(w + i * depth, w + j * depth, depth, s, t);
                     factor[i] = c * factor[i], factor[j] = c * factor[j];
@@ -163,6 +185,37 @@ WEYL_INLINE int pair_jacobi(Number<Lane, is_complex>* x, Number<Lane, is_complex
                 }
             }
             team.sync();
+        };
+        if constexpr (Team::in_blocks && fixed_columns == 0) {
+            // Blocks of about four columns: two of them stay in the cache while their columns meet.
+            const int blocks = (columns + 2) / 4 > 0 ? (columns + 2) / 4 : 1;
+            const auto start = [&](int number) { return number * columns / blocks; };
+            for (int one = 0; one < blocks; ++one) {
+                const int from = start(one), size = start(one + 1) - from, own_rounds = size - 1 + size % 2;
+                for (int round = 0; round < own_rounds; ++round) {
+                    play((own_rounds + 1) / 2, [&](int meeting, int& i, int& j) {
+                        const bool met = meet(round, meeting, own_rounds, size, i, j);
+                        i += from, j += from;
+                        return met;
+                    });
+                }
+                for (int other = one + 1; other < blocks; ++other) {
+                    const int after = start(other), others = start(other + 1) - after;
+                    const int small = size < others ? size : others, large = size + others - small;
+                    for (int round = 0; round < large; ++round) {
+                        play(small, [&](int meeting, int& i, int& j) {
+                            const int turned = (meeting + round) % large;
+                            i = from + (size < others ? meeting : turned), j = after + (size < others ? turned : meeting);
+                            return meeting < small;
+                        });
+                    }
+                }
+            }
+        } else {
+            WEYL_UNROLL
+            for (int round = 0; round < rounds; ++round) {
+                play((rounds + 1) / 2, [&](int meeting, int& i, int& j) { return meet(round, meeting, rounds, columns, i, j); });
+            }
         }
         WEYL_UNROLL
         for (int i = team.rank; i < columns; i += team.size) {

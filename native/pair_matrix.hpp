@@ -48,51 +48,142 @@ WEYL_INLINE Number<Lane, is_complex> conjugate_if(Number<Lane, is_complex> x) {
     }
 }
 
+// Calls work(first, count) for the members of [0, size) that are this thread's, one by one, or where it is `wide` four
+// neighbours at a time, whose sums need not wait for each other; count is a constant.
+template <int count_> struct Count {
+    static constexpr int count = count_;
+};
+
+template <bool wide, class Team, class Work> WEYL_INLINE void in_groups(int size, const Team& team, const Work& work) {
+    int first = team.rank;
+    if constexpr (wide) {
+        for (; first + 4 <= size; first += 4) work(first, Count<4>());
+        if (first + 2 <= size) work(first, Count<2>()), first += 2;
+        if (first < size) work(first, Count<1>());
+    } else {
+        WEYL_UNROLL
+        for (; first < size; first += team.size) work(first, Count<1>());
+    }
+}
+
 // X <- T^-1 X (or conj(T)^-1 X), X column by column
-template <bool conjugated, class T, class Entry, class Team>
+template <bool wide, bool conjugated, class T, class Entry, class Team>
 WEYL_INLINE void solve_left(const T& t, Entry* x, int rows, int columns, const Team& team) {
-    WEYL_UNROLL
-    for (int j = team.rank; j < columns; j += team.size) {
+    in_groups<wide>(columns, team, [&](int j, auto group) {
+        constexpr int count = decltype(group)::count;
         WEYL_UNROLL
         for (int i = 0; i < rows; ++i) {
-            Entry sum = x[j * rows + i];
+            Entry sum[count];
             WEYL_UNROLL
-            for (int k = 0; k < i; ++k) sum = sum - conjugate_if<conjugated>(t.below(i, k)) * x[j * rows + k];
-            x[j * rows + i] = t.inverse(i) * sum;
+            for (int c = 0; c < count; ++c) sum[c] = x[(j + c) * rows + i];
+            WEYL_UNROLL
+            for (int k = 0; k < i; ++k) {
+                const Entry factor = conjugate_if<conjugated>(t.below(i, k));
+                WEYL_UNROLL
+                for (int c = 0; c < count; ++c) sum[c] = multiply_subtract(sum[c], factor, x[(j + c) * rows + k]);
+            }
+            WEYL_UNROLL
+            for (int c = 0; c < count; ++c) x[(j + c) * rows + i] = t.inverse(i) * sum[c];
         }
-    }
+    });
 }
 
 // X <- X T^-*
-template <class T, class Entry, class Team>
+template <bool wide, class T, class Entry, class Team>
 WEYL_INLINE void solve_right(const T& t, Entry* x, int rows, int columns, const Team& team) {
-    WEYL_UNROLL
-    for (int i = team.rank; i < rows; i += team.size) {
+    in_groups<wide>(rows, team, [&](int i, auto group) {
+        constexpr int count = decltype(group)::count;
         WEYL_UNROLL
         for (int j = 0; j < columns; ++j) {
-            Entry sum = x[j * rows + i];
+            Entry sum[count];
             WEYL_UNROLL
-            for (int k = 0; k < j; ++k) sum = sum - conjugate(t.below(j, k)) * x[k * rows + i];
-            x[j * rows + i] = t.inverse(j) * sum;
+            for (int c = 0; c < count; ++c) sum[c] = x[j * rows + i + c];
+            WEYL_UNROLL
+            for (int k = 0; k < j; ++k) {
+                const Entry factor = conjugate(t.below(j, k));
+                WEYL_UNROLL
+                for (int c = 0; c < count; ++c) sum[c] = multiply_subtract(sum[c], factor, x[k * rows + i + c]);
+            }
+            WEYL_UNROLL
+            for (int c = 0; c < count; ++c) x[j * rows + i + c] = t.inverse(j) * sum[c];
         }
-    }
+    });
 }
 
-// e = T^-1 (T2 - T1) below and on the diagonal, T one of the two; 0 above. Column by column.
-template <class T, class Entry, class Team>
-WEYL_INLINE void relative_step(const T& t, const T& t1, const T& t2, Entry* e, int n, const Team& team) {
-    WEYL_UNROLL
-    for (int j = team.rank; j < n; j += team.size) {
+// E = T^-1 R below and on the diagonal, R lower triangular, right(i, j) its entry; 0 above. Column by column.
+template <bool wide, class T, class Entry, class Right, class Team>
+WEYL_INLINE void solve_triangle(const T& t, const Right& right, Entry* e, int n, const Team& team) {
+    in_groups<wide>(n, team, [&](int j, auto group) {
+        constexpr int count = decltype(group)::count;
         WEYL_UNROLL
         for (int i = 0; i < n; ++i) {
-            if (i < j) {
-                e[j * n + i] = Entry::from(typename T::Scalar(0));
-                continue;
-            }
-            Entry sum = i == j ? Entry::from(t2.diagonal(i) - t1.diagonal(i)) : t2.below(i, j) - t1.below(i, j);
+            Entry sum[count];
             WEYL_UNROLL
-            for (int k = j; k < i; ++k) sum = sum - t.below(i, k) * e[j * n + k];
-            e[j * n + i] = t.inverse(i) * sum;
+            for (int c = 0; c < count; ++c) sum[c] = i < j + c ? Entry::from(typename T::Scalar(0)) : right(i, j + c);
+            WEYL_UNROLL
+            for (int k = j; k < i; ++k) {
+                const Entry factor = t.below(i, k);
+                WEYL_UNROLL
+                for (int c = 0; c < count; ++c) sum[c] = multiply_subtract(sum[c], factor, e[(j + c) * n + k]);
+            }
+            WEYL_UNROLL
+            for (int c = 0; c < count; ++c) e[(j + c) * n + i] = t.inverse(i) * sum[c];
+        }
+    });
+}
+
+// E = T^-1 (T2 - T1), T one of the two
+template <bool wide, class T, class Entry, class Team>
+WEYL_INLINE void relative_step(const T& t, const T& t1, const T& t2, Entry* e, int n, const Team& team) {
+    const auto difference = [&](int i, int j) {
+        return i == j ? Entry::from(t2.diagonal(i) - t1.diagonal(i)) : t2.below(i, j) - t1.below(i, j);
+    };
+    solve_triangle<wide>(t, difference, e, n, team);
+}
+
+// A matrix where entry (i, k) stands at i * row + k * column.
+template <class Entry> struct Strided {
+    const Entry* entries;
+    int row, column;
+};
+
+// emit(i, j, sum over k of left(i, k) right(j, k)) for j from start(i), which does not decrease; either side conjugated
+// where asked. Four sums side by side where a thread works alone.
+template <bool conjugate_left, bool conjugate_right, class Entry, class Team, class Start, class Emit>
+WEYL_INLINE void products(Strided<Entry> left, int lefts, Strided<Entry> right, int rights, int depth, const Team& team,
+                          const Start& start, const Emit& emit) {
+    constexpr int tile = Team::in_blocks ? 2 : 1;
+    WEYL_UNROLL
+    for (int i = tile * team.rank; i < lefts; i += tile * team.size) {
+        WEYL_UNROLL
+        for (int j = start(i); j < rights; j += tile) {
+            const Entry *x[tile], *y[tile];
+            Entry sum[tile][tile];
+            WEYL_UNROLL
+            for (int a = 0; a < tile; ++a) {
+                x[a] = left.entries + (i + a < lefts ? i + a : i) * left.row;
+                y[a] = right.entries + (j + a < rights ? j + a : j) * right.row;
+                WEYL_UNROLL
+                for (int b = 0; b < tile; ++b) sum[a][b] = Entry::from(typename Entry::Scalar(0));
+            }
+            WEYL_UNROLL
+            for (int k = 0; k < depth; ++k) {
+                WEYL_UNROLL
+                for (int a = 0; a < tile; ++a) {
+                    WEYL_UNROLL
+                    for (int b = 0; b < tile; ++b) {
+                        sum[a][b] = multiply_add(sum[a][b], conjugate_if<conjugate_left>(x[a][k * left.column]),
+                                                 conjugate_if<conjugate_right>(y[b][k * right.column]));
+                    }
+                }
+            }
+            WEYL_UNROLL
+            for (int a = 0; a < tile; ++a) {
+                WEYL_UNROLL
+                for (int b = 0; b < tile; ++b) {
+                    if (i + a < lefts && j + b < rights && j + b >= start(i + a)) emit(i + a, j + b, sum[a][b]);
+                }
+            }
         }
     }
 }
@@ -141,7 +232,9 @@ struct MatrixPair {
     static constexpr bool siegel = kind == pair_siegel, hermitian = kind == pair_positive;
     static constexpr bool half_space = siegel || hermitian, free = kind == pair_ball;
     static constexpr int reals = is_complex ? 2 : 1;
+    static constexpr bool wide = Team::in_blocks && fixed_columns == 0;
     using Frame = Triangle<Lane, is_complex && !siegel>;
+    using Matrix = Strided<Entry>;
 
     Team team;
     int rows, columns;
@@ -179,8 +272,8 @@ struct MatrixPair {
         using Step = Number<Lane, is_complex && !siegel>;
         Step* const e1 = reinterpret_cast<Step*>(t);  // L1^-1 (L2 - L1) and L2^-1 (L2 - L1)
         Step* const e2 = reinterpret_cast<Step*>(w);
-        relative_step(first, first, second, e1, size, team);
-        relative_step(second, first, second, e2, size, team);
+        relative_step<wide>(first, first, second, e1, size, team);
+        relative_step<wide>(second, first, second, e2, size, team);
         if constexpr (siegel) {
             const Lane *x1 = p + Frame::reals(size), *x2 = q + Frame::reals(size);
             Step* const s = reinterpret_cast<Step*>(n);
@@ -193,9 +286,9 @@ struct MatrixPair {
                 }
             }
             team.sync();
-            solve_left<false>(first, s, size, size, team);
+            solve_left<wide, false>(first, s, size, size, team);
             team.sync();
-            solve_right(second, s, size, size, team);
+            solve_right<wide>(second, s, size, size, team);
             team.sync();
             WEYL_UNROLL
             for (int i = team.rank; i < size * size; i += team.size) x[i].im = Lane(0) - s[i].re;
@@ -236,65 +329,41 @@ struct MatrixPair {
             for (int i = 0; i < rows; ++i) x[j * rows + i] = entry(z2, i * columns + j) - entry(z1, i * columns + j);
         }
         if constexpr (free) {
-            solve_left<false>(a1, x, rows, columns, team);
+            solve_left<wide, false>(a1, x, rows, columns, team);
         } else {
-            solve_left<true>(b1, x, rows, columns, team);  // A = conj(B)
+            solve_left<wide, true>(b1, x, rows, columns, team);  // A = conj(B)
         }
         team.sync();
-        solve_right(b2, x, rows, columns, team);
+        solve_right<wide>(b2, x, rows, columns, team);
         // N = (B2^-1 B1)* + k S1* C and a = A1^-1 A2 - k C S2*, S = A* Z B^-* = A^-1 Z B
         product_of_triangles(b2, b1, t, columns);
+        if constexpr (free) product_of_triangles(a1, a2, a, rows);
         team.sync();
-        WEYL_UNROLL
-        for (int j = team.rank; j < columns; j += team.size) {
-            WEYL_UNROLL
-            for (int i = 0; i < columns; ++i) {
-                Entry sum = Entry::from(Lane(0));
-                WEYL_UNROLL
-                for (int r = 0; r < rows; ++r) sum = sum + conjugate(entry(s1, r * columns + i)) * x[j * rows + r];
-                n[j * columns + i] = conjugate(t[i * columns + j]) + k * sum;
-            }
-        }
+        const Matrix chord{x, rows, 1}, turned{reinterpret_cast<const Entry*>(s1), 1, columns};
+        products<true, false>(turned, columns, chord, columns, rows, team, from_zero, [&](int i, int j, Entry sum) {
+            n[j * columns + i] = conjugate(t[i * columns + j]) + k * sum;
+        });
         if constexpr (free) {
-            product_of_triangles(a1, a2, a, rows);
-            WEYL_UNROLL
-            for (int j = team.rank; j < rows; j += team.size) {
-                WEYL_UNROLL
-                for (int i = 0; i < rows; ++i) {
-                    Entry sum = Entry::from(Lane(0));
-                    WEYL_UNROLL
-                    for (int r = 0; r < columns; ++r) sum = sum + x[r * rows + i] * conjugate(entry(s2, j * columns + r));
-                    a[j * rows + i] = a[j * rows + i] - k * sum;
-                }
-            }
+            const Matrix across{x, 1, rows}, behind{reinterpret_cast<const Entry*>(s2), columns, 1};
+            products<false, true>(across, rows, behind, rows, columns, team, from_zero, [&](int i, int j, Entry sum) {
+                a[j * rows + i] = a[j * rows + i] - k * sum;
+            });
         }
     }
+
+    static WEYL_INLINE int from_zero(int) { return 0; }
 
     // out = left^-1 right, lower triangular, column by column
     WEYL_INLINE void product_of_triangles(const Frame& left, const Frame& right, Entry* out, int size) const {
-        WEYL_UNROLL
-        for (int j = team.rank; j < size; j += team.size) {
-            WEYL_UNROLL
-            for (int i = 0; i < size; ++i) {
-                if (i < j) {
-                    out[j * size + i] = Entry::from(Lane(0));
-                    continue;
-                }
-                Entry sum = i == j ? Entry::from(right.diagonal(i)) : right.below(i, j);
-                WEYL_UNROLL
-                for (int r = j; r < i; ++r) sum = sum - left.below(i, r) * out[j * size + r];
-                out[j * size + i] = left.inverse(i) * sum;
-            }
-        }
+        const auto entry_of_right = [&](int i, int j) { return i == j ? Entry::from(right.diagonal(i)) : right.below(i, j); };
+        solve_triangle<wide>(left, entry_of_right, out, size, team);
     }
 
-    // sum over r of conj(left_r) right_r, for columns `stride` apart (a row of a matrix times a vector)
-    template <bool conjugated>
-    static WEYL_INLINE Entry strided(const Entry* left, int stride, const Entry* right, int count) {
-        Entry sum = Entry::from(Lane(0));
-        WEYL_UNROLL
-        for (int r = 0; r < count; ++r) sum = sum + conjugate_if<conjugated>(left[r * stride]) * right[r];
-        return sum;
+    // t = N V
+    WEYL_INLINE void turn() const {
+        products<false, false>(Matrix{n, 1, columns}, columns, Matrix{w, columns, 1}, columns, columns, team, from_zero,
+                               [&](int i, int j, Entry sum) { t[j * columns + i] = sum; });
+        team.sync();
     }
 
     // Fills the components of v, non-increasing.
@@ -341,6 +410,9 @@ struct MatrixPair {
         for (int j = 0; j < columns; ++j) total = total + alpha[j];
         const Lane noise = Lane(Machine<Real>::epsilon * Machine<Real>::epsilon) * total;
         team.sync();
+        if constexpr (!half_space) {
+            if (vectors) turn();
+        }
         WEYL_UNROLL
         for (int j = team.rank; j < columns; j += team.size) {
             Entry* const column = x + j * rows;
@@ -361,15 +433,7 @@ struct MatrixPair {
                 if constexpr (half_space) {
                     angle[j] = Lane(2) * inverse_sinh(Lane(Real(0.5)) * sine);
                 } else {
-                    Lane square(1);  // |N v_j|^2
-                    if (vectors) {
-                        square = Lane(0);
-                        WEYL_UNROLL
-                        for (int i = 0; i < columns; ++i) {
-                            square = multiply_add_modulus(square, strided<false>(n + i, columns, w + j * columns, columns));
-                        }
-                    }
-                    cosine[j] = square_root(square);
+                    cosine[j] = vectors ? square_root(squared_norm(t + j * columns, columns)) : Lane(1);
                     alpha[j] = sine;
                     const auto arc = factor.learned ? arcsine<true>(sine, cosine[j], factor.curvature)
                                                     : arcsine<false>(sine, cosine[j], factor.curvature);
@@ -431,21 +495,17 @@ struct MatrixPair {
                 const Entry* const u = w + j * rows;
                 WEYL_UNROLL
                 for (int i = 0; i < rows; ++i) t[j * rows + i] = (Lane(0) - alpha[j]) * u[i];
-                Lane square(0);
-                WEYL_UNROLL
-                for (int i = 0; i < rows; ++i) {
-                    x[j * rows + i] = strided<true>(n + i * columns, 1, u, rows);
-                    square = multiply_add_modulus(square, x[j * rows + i]);
-                }
-                alpha[j] = alpha[j] / square;  // of the vectors as they are, not normalised
             }
+            products<true, false>(Matrix{n, columns, 1}, rows, Matrix{w, rows, 1}, columns, rows, team, from_zero,
+                                  [&](int i, int j, Entry sum) { x[j * rows + i] = sum; });
             team.sync();
             keep(factor, t, rows, w, rows, first);
             team.sync();
             WEYL_UNROLL
             for (int j = team.rank; j < columns; j += team.size) {
+                const Lane weight = alpha[j] / squared_norm(x + j * rows, rows);  // of vectors as they are, not normalised
                 WEYL_UNROLL
-                for (int i = 0; i < rows; ++i) t[j * rows + i] = alpha[j] * x[j * rows + i];
+                for (int i = 0; i < rows; ++i) t[j * rows + i] = weight * x[j * rows + i];
             }
             team.sync();
             keep(factor, t, rows, x, rows, second);
@@ -457,14 +517,10 @@ struct MatrixPair {
                     team.sync();
                 }
             }
+            if (half_space || factor.learned) turn();  // otherwise `measure` has left it
             WEYL_UNROLL
             for (int j = team.rank; j < columns; j += team.size) {  // -w N V / |N V|
-                Lane square(0);
-                WEYL_UNROLL
-                for (int i = 0; i < columns; ++i) {
-                    t[j * columns + i] = strided<false>(n + i, columns, w + j * columns, columns);
-                    square = multiply_add_modulus(square, t[j * columns + i]);
-                }
+                const Lane square = squared_norm(t + j * columns, columns);
                 // At the cut locus of a compact space, where the companion vanishes, there is no gradient: zero.
                 const auto cut = square < Lane(Real(1e-24));
                 const Lane inverse = select(cut, Lane(0), Lane(1) / square_root(select(cut, Lane(1), square)));
@@ -475,16 +531,12 @@ struct MatrixPair {
             team.sync();
             keep(factor, x, rows, t, columns, first);
             team.sync();
-            WEYL_UNROLL
-            for (int j = team.rank; j < columns; j += team.size) {  // w a* U / |N V|
-                WEYL_UNROLL
-                for (int i = 0; i < rows; ++i) {
-                    if constexpr (free) {
-                        t[j * rows + i] = cosine[j] * strided<true>(a + i * rows, 1, x + j * rows, rows);
-                    } else {
-                        t[j * rows + i] = cosine[j] * strided<false>(n + i * columns, 1, x + j * rows, rows);
-                    }
-                }
+            const auto scaled = [&](int i, int j, Entry sum) { t[j * rows + i] = cosine[j] * sum; };  // w a* U / |N V|
+            const Matrix left{x, rows, 1};
+            if constexpr (free) {
+                products<true, false>(Matrix{a, rows, 1}, rows, left, columns, rows, team, from_zero, scaled);
+            } else {
+                products<false, false>(Matrix{n, columns, 1}, rows, left, columns, rows, team, from_zero, scaled);
             }
             team.sync();
             keep(factor, t, rows, w, columns, second);
@@ -498,25 +550,21 @@ struct MatrixPair {
                           Lane* out) const {
         const int block = factor.block;
         const int triangle = siegel || hermitian ? int(keep_upper) : free ? int(keep_all) : factor.triangle;
-        WEYL_UNROLL
-        for (int step = team.rank; step < rows / block; step += team.size) {
-            const int i = step * block, from = triangle == keep_all ? 0 : triangle == keep_upper ? i : i + 1;
-            const int left_out = triangle == keep_all ? 0 : block * (step * (step - 1) / 2) + (from - i) * step;
-            int at = reals * (step * columns - left_out);  // entries of the rows before
-            WEYL_UNROLL
-            for (int j = 0; j < columns; ++j) {
-                if (j < from) continue;
-                Entry sum = Entry::from(Lane(0));
-                WEYL_UNROLL
-                for (int k = 0; k < columns; ++k) sum = sum + left[k * left_rows + i] * conjugate(right[k * right_rows + j]);
-                if constexpr (is_complex) {
-                    out[at++] = siegel ? Lane(0) - sum.im : sum.re;
-                    out[at++] = siegel ? sum.re : sum.im;
-                } else {
-                    out[at++] = sum.re;
-                }
+        const auto from = [&](int step) {
+            return triangle == keep_all ? 0 : triangle == keep_upper ? step * block : step * block + 1;
+        };
+        const auto put = [&](int step, int j, Entry sum) {
+            // entries of the rows before this one that are left out
+            const int left_out = triangle == keep_all ? 0 : block * (step * (step - 1) / 2) + (from(step) - step * block) * step;
+            Lane* const at = out + reals * (step * columns - left_out + j - from(step));
+            if constexpr (is_complex) {
+                at[0] = siegel ? Lane(0) - sum.im : sum.re;
+                at[1] = siegel ? sum.re : sum.im;
+            } else {
+                at[0] = sum.re;
             }
-        }
+        };
+        products<false, true>(Matrix{left, block, left_rows}, rows / block, Matrix{right, 1, right_rows}, columns, columns, team, from, put);
     }
 
     // dF/dk at fixed points: d sigma_j / dk = -sigma_j (|Z1* A1^-* u_j|^2 + |Z2 B2^-* v_j|^2) / 2.
@@ -530,13 +578,13 @@ struct MatrixPair {
             Lane sum(0);
             for (int i = 0; i < columns; ++i) {
                 Entry inner = Entry::from(Lane(0));
-                for (int r = 0; r < rows; ++r) inner = inner + conjugate(entry(z1, r * columns + i)) * t[r];
+                for (int r = 0; r < rows; ++r) inner = multiply_add(inner, conjugate(entry(z1, r * columns + i)), t[r]);
                 sum = multiply_add_modulus(sum, inner);
             }
             solve_adjoint<false>(b2, w + j * columns, t, columns);
             for (int r = 0; r < rows; ++r) {
                 Entry inner = Entry::from(Lane(0));
-                for (int i = 0; i < columns; ++i) inner = inner + entry(z2, r * columns + i) * t[i];
+                for (int i = 0; i < columns; ++i) inner = multiply_add(inner, entry(z2, r * columns + i), t[i]);
                 sum = multiply_add_modulus(sum, inner);
             }
             const auto cut = cosine[j] < Lane(Real(1e-12));
@@ -552,7 +600,7 @@ struct MatrixPair {
     static WEYL_INLINE void solve_adjoint(const Frame& frame, const Entry* right, Entry* out, int size) {
         for (int i = size - 1; i >= 0; --i) {
             Entry sum = right[i];
-            for (int k = i + 1; k < size; ++k) sum = sum - conjugate_if<!conjugated>(frame.below(k, i)) * out[k];
+            for (int k = i + 1; k < size; ++k) sum = multiply_subtract(sum, conjugate_if<!conjugated>(frame.below(k, i)), out[k]);
             out[i] = frame.inverse(i) * sum;
         }
     }
