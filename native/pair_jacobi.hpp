@@ -148,14 +148,13 @@ WEYL_INLINE int pair_jacobi(Number<Lane, is_complex>* x, Number<Lane, is_complex
                 for (int m = 0; m < Team::together; ++m) {
                     int i, j;
                     if (!opponents(base + m * team.size, i, j)) continue;
-                    Entry* const xi = x + i * rows;
                     gamma[m] = (factor[i] * factor[j]) * gamma[m];
                     square[m] = squared_modulus(gamma[m]);
                     Lane allowed;
                     if constexpr (hermitian) {
                         // x has errors of eps |X|, w of eps |W|, whatever their lengths: X* W is Hermitian up to these.
                         const Lane of_w = factor[j] * factor[j] * squared_norm(w + j * rows, rows);
-                        const Lane of_x = factor[i] * factor[i] * squared_norm(xi, rows);
+                        const Lane of_x = factor[i] * factor[i] * squared_norm(x + i * rows, rows);
                         allowed = Lane(eps * eps) * (total * of_w + total_w * of_x);
                     } else {
                         const Lane shorter = minimum(alpha[i], alpha[j]);

@@ -18,7 +18,7 @@ from torch import Tensor
 from . import nvrtc
 from .layout import KINDS, Layout, NormLayout, Part
 
-BY_THREADS = {torch.float32: 4, torch.float64: 3}  # rows up to which one thread does a pair
+BY_THREADS = {torch.float32: 4, torch.float64: 4}  # rows up to which one thread does a pair
 UNROLL = 4  # of loops of teams: more takes longer to compile than it saves
 LAUNCH = "128"
 SCRATCH_PAIRS = 1 << 14  # pairs of a launch whose teams do not fit into shared memory

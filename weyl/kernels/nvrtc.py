@@ -63,7 +63,11 @@ def compile_source(source: str, headers: dict[str, str], architecture: str) -> b
         )
     )
     try:
-        options = [f"--gpu-architecture={architecture}".encode(), b"--std=c++17"]
+        options = [
+            f"--gpu-architecture={architecture}".encode(),
+            b"--std=c++17",
+            b"--device-as-default-execution-space",
+        ]
         status = library.nvrtcCompileProgram(
             program, len(options), (ctypes.c_char_p * len(options))(*options)
         )
