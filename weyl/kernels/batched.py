@@ -169,9 +169,11 @@ def gradients(part: Part, d: Decomposition, slopes: Tensor) -> tuple[Tensor, Ten
 def norm_slopes(layout: NormLayout, v: Tensor, weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """F(v), dF/dv and dF/dweights, a row a pair."""
     sign = v.sign()
+    in_weights = v[..., :0]
     if layout.kind == LINEAR:
-        return (v * weights).sum(-1), weights.expand_as(v), v
-    if layout.kind == WEIGHTED:
+        slopes = weights.expand_as(v)
+        combine = [(v * weights)[..., group].sum(-1) for group in _ranges(layout.group_ends)]
+    elif layout.kind == WEIGHTED:
         sizes, ranked = torch.empty_like(v), torch.empty_like(v)
         for segment in _ranges(layout.segment_ends):
             sizes[..., segment], order = v[..., segment].abs().sort(dim=-1, descending=True, stable=True)
@@ -181,7 +183,7 @@ def norm_slopes(layout: NormLayout, v: Tensor, weights: Tensor) -> tuple[Tensor,
         each, slopes, in_weights = v.abs() * ranked, sign * ranked, sizes
         combine = [each[..., group].sum(-1) for group in _ranges(layout.group_ends)]
     else:
-        combine, slopes, in_weights = [], torch.empty_like(v), v[..., :0]
+        combine, slopes = [], torch.empty_like(v)
         for group in _ranges(layout.group_ends):
             value, slopes[..., group] = _power(layout, v[..., group])
             combine.append(value)
