@@ -130,9 +130,9 @@ class Part:
         """k of a ball."""
         return self.space.k if isinstance(self.space, MatrixBall) else None
 
-    @property
+    @cached_property
     def learned(self) -> bool:
-        """Whether a derivative in k may be asked for."""
+        """Whether a derivative in k may be asked for; settled when the layout is made."""
         return isinstance(self.space, MatrixBall) and self.space.curvature.requires_grad
 
     @property
@@ -237,6 +237,7 @@ class Layout:
         self.node_size, self.gradient_size, self.components = nodes, gradients, components
         self.curvatures = [part for part in self.parts if part.learned]
 
+    @torch.no_grad()
     def nodes(self, points: Tensor) -> Tensor:
         """Records (n, node_size) of points (n, *point_shape), computed in float64, in the dtype of the points."""
         pieces = _leaves(self.space, points.detach().to(torch.float64))
