@@ -310,7 +310,7 @@ class NormLayout:
     def weights(self) -> Tensor:
         """As they are now, float64; learned ones carry gradients."""
         if isinstance(self.norm.norm, Weighted):
-            return self.norm.norm.weights(self.chamber)
+            return self.norm.norm.weights(self.chamber).to(torch.float64)
         return self.chamber.two_rho() if self.kind == LINEAR else torch.zeros(0, dtype=torch.float64)
 
     @property
