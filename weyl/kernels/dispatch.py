@@ -69,7 +69,8 @@ class PairKernel:
             found = next(name for name, possible in able.items() if possible)
             if found == "batched":
                 native.say_once(
-                    f"no compiled pair kernel for device {self.device.type!r}, using batched torch"
+                    f"no compiled pair kernel for device {self.device.type!r}",
+                    "batched torch, which is slower",
                 )
             return found
         if wanted not in able:

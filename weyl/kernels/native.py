@@ -36,8 +36,8 @@ def _extension() -> ModuleType | None:
 
 
 @functools.cache
-def say_once(reason: str) -> None:
-    logging.getLogger("weyl").warning("%s: using torch.linalg.svd, which is slower on small matrices", reason)
+def say_once(reason: str, instead: str = "torch.linalg.svd, which is slower on small matrices") -> None:
+    logging.getLogger("weyl").warning("%s: using %s", reason, instead)
 
 
 def available() -> bool:
