@@ -82,8 +82,11 @@ class PairKernel:
         return wanted
 
     # ── what a trainer calls ─────────────────────────────────────────────────────────────────────────────────────
-    def nodes(self, points: Tensor) -> Tensor:
-        """The records of points (n, *point_shape), made once for all pairs: (n, node_size)."""
+    def nodes(self, points: Tensor, check: bool = True) -> Tensor:
+        """The records of points (n, *point_shape), made once for all pairs: (n, node_size).
+
+        Refuses what is no point of the space; `check=False` saves the time where a caller knows better.
+        """
         if points.shape[1:] != self.space.point_shape or points.ndim != len(self.space.point_shape) + 1:
             raise ValueError(
                 f"{self.space}: expected points (n, {self.space._shape()}), got {tuple(points.shape)}"
@@ -91,6 +94,8 @@ class PairKernel:
         if points.dtype != self.dtype or points.device.type != self.device.type:
             found = f"{points.dtype} on {points.device.type}"
             raise ValueError(f"PairKernel made for {self.dtype} on {self.device.type}, got points of {found}")
+        if check:
+            points = self.space._visit(points.detach()).tensors[0].to(self.dtype)
         return self.layout.nodes(points)
 
     def forward(
