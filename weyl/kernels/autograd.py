@@ -22,11 +22,11 @@ class _PairDistances(torch.autograd.Function):
         ctx: Any, kernel: PairKernel, points: Tensor, first: Tensor, second: Tensor, *learned: Tensor
     ) -> Tensor:
         nodes = kernel.nodes(points)
+        first, second = kernel._indices(nodes, first, second)
         wanted = any(ctx.needs_input_grad)
         size = len(first) * (2 * kernel.layout.gradient_size + kernel.extras) * nodes.element_size()
         found = kernel.forward(nodes, first, second, gradients=wanted and size <= KEPT)
         ctx.kernel, ctx.learned = kernel, [(x.shape, x.device) for x in learned]
-        first, second = (x.to(nodes.device, torch.int64).contiguous() for x in (first, second))
         ctx.save_for_backward(points, nodes, first, second, found.gradients)
         return found.distances
 

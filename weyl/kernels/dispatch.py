@@ -18,6 +18,7 @@ from .layout import Layout, NormLayout
 BLOCK = 8192  # pairs whose gradients are in memory at once: they stay in the cache of a core
 WIDE = 1 << 20  # pairs of a block of distances alone
 DTYPES = (torch.float32, torch.float64)
+INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 class Pairs(NamedTuple):
@@ -103,7 +104,7 @@ class PairKernel:
     ) -> Pairs:
         """Distances, and where asked vectors and pair gradients, of pairs of records."""
         first, second = self._indices(nodes, first, second)
-        count = len(first)
+        nodes, count = nodes.detach().contiguous(), len(first)
         size = 2 * self.layout.gradient_size + self.extras
         found = (
             nodes.new_empty(count),
@@ -185,7 +186,7 @@ class PairKernel:
             raise ValueError(f"PairKernel: expected node records {expected}, got {tuple(nodes.shape)}")
         both = []
         for name, index in (("first", first), ("second", second)):
-            if not isinstance(index, Tensor) or index.is_floating_point() or index.dtype == torch.bool:
+            if not isinstance(index, Tensor) or index.dtype not in INTEGERS:
                 raise TypeError(f"PairKernel: {name} must be a tensor of node indices")
             if index.ndim != 1:
                 raise ValueError(f"PairKernel: {name} must have one axis, got shape {tuple(index.shape)}")
@@ -209,6 +210,7 @@ class PairKernel:
     def vector_distances(self, points: Tensor, first: Tensor, second: Tensor) -> Tensor:
         """Vector-valued distances (pairs, components), without gradients."""
         nodes = self.nodes(points)
+        first, second = self._indices(nodes, first, second)
         pieces = [
             self.forward(nodes, first[block], second[block], vectors=True).vectors
             for block in blocks(len(first), WIDE)
