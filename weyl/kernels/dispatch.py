@@ -193,12 +193,17 @@ class PairKernel:
             both.append(index.to(nodes.device, torch.int64).contiguous())
         if len(both[0]) != len(both[1]):
             raise ValueError(f"PairKernel: {len(both[0])} first nodes and {len(both[1])} second ones")
-        if self.backend != "native" and len(both[0]):  # the compiled CPU kernel looks for itself
-            low, high = (int(x) for x in torch.stack(both).aminmax())
-            if low < 0 or high >= len(nodes):
-                bad = low if low < 0 else high
-                raise IndexError(f"PairKernel: node index {bad}, but there are {len(nodes)} nodes")
+        if self.backend != "native":  # the compiled CPU kernel looks for itself
+            self._in_range(nodes, torch.stack(both))
         return both[0], both[1]
+
+    @staticmethod
+    def _in_range(nodes: Tensor, index: Tensor) -> None:
+        if not index.numel():
+            return
+        low, high = (int(x) for x in index.aminmax())
+        if low < 0 or high >= len(nodes):
+            raise IndexError(f"node index {low if low < 0 else high}, but there are {len(nodes)} nodes")
 
     # ── what everybody calls ─────────────────────────────────────────────────────────────────────────────────────
     def distances(self, points: Tensor, first: Tensor, second: Tensor) -> Tensor:
@@ -237,7 +242,10 @@ class PairKernel:
         """
         nodes = self.nodes(points)
         queries, among = (self._chosen(nodes, x) for x in (queries, among))
-        others = len(among) - int(torch.isin(queries, among).any())
+        itself = torch.bincount(among, minlength=len(nodes))[
+            queries
+        ]  # how often a query is its own candidate
+        others = len(among) - int(itself.max() if len(queries) else 0)
         if not 1 <= k <= others:
             raise ValueError(f"neighbours: k must be between 1 and {others}, got {k}")
         indices, nearest = among.new_empty(len(queries), k), nodes.new_empty(len(queries), k)
@@ -253,7 +261,9 @@ class PairKernel:
     def _chosen(self, nodes: Tensor, chosen: Tensor | None) -> Tensor:
         if chosen is None:
             return torch.arange(len(nodes), device=nodes.device)
-        return self._indices(nodes, chosen, chosen)[0]
+        chosen = self._indices(nodes, chosen, chosen)[0]
+        self._in_range(nodes, chosen)
+        return chosen
 
     def _rows(self, nodes: Tensor, rows: Tensor, columns: Tensor) -> Iterator[tuple[slice, Tensor]]:
         for block in blocks(len(rows), max(1, WIDE // max(len(columns), 1))):
