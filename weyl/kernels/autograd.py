@@ -39,7 +39,7 @@ class _PairDistances(torch.autograd.Function):
             totals, extras, _ = kernel.gradient(nodes, first, second, lambda _, block: grad[block])
         else:
             totals, extras = kernel._zeros(nodes)
-            kernel.accumulate(gradients, first, second, grad, totals, extras)
+            kernel._add(gradients, first, second, grad, totals, extras)
         in_points = None
         if ctx.needs_input_grad[1]:
             in_points = kernel.layout.euclidean_gradient(points, totals)

@@ -143,6 +143,33 @@ class PairKernel:
         extras: Tensor,
     ) -> None:
         """Adds upstream · gradients of pairs to `totals` (n, gradient_size) of their nodes, and to `extras`."""
+        first, second = self._pair(totals, first, second)
+        count, size = len(first), self.layout.gradient_size
+        expected = {
+            "gradients": (gradients, (count, 2 * size + self.extras), self.dtype),
+            "totals": (totals, (len(totals), size), self.dtype),
+            "extras": (extras, (self.extras,), torch.float64),
+            "upstream": (upstream, (count,), self.dtype),
+        }
+        for name, (tensor, shape, dtype) in expected.items():
+            if tensor is None and name == "upstream":
+                continue
+            if not isinstance(tensor, Tensor) or (tuple(tensor.shape), tensor.dtype) != (shape, dtype):
+                raise ValueError(f"PairKernel: {name} must be {dtype} of shape {shape}")
+            if tensor.device != totals.device or not tensor.is_contiguous():
+                raise ValueError(f"PairKernel: {name} must be contiguous, on {totals.device}")
+        self._add(gradients, first, second, upstream, totals, extras)
+
+    def _add(
+        self,
+        gradients: Tensor,
+        first: Tensor,
+        second: Tensor,
+        upstream: Tensor | None,
+        totals: Tensor,
+        extras: Tensor,
+    ) -> None:
+        """The same for arguments that were checked before."""
         if self.backend == "native":
             native.accumulate(gradients, first, second, upstream, totals, extras, self.threads)
             return
@@ -169,7 +196,7 @@ class PairKernel:
             some = self.forward(nodes, first[block], second[block], gradients=True)
             assert some.gradients is not None
             upstream = slope(some.distances, block).contiguous()
-            self.accumulate(some.gradients, first[block], second[block], upstream, totals, extras)
+            self._add(some.gradients, first[block], second[block], upstream, totals, extras)
             gap = max(gap, some.gap)
         return totals, extras, gap
 
@@ -184,6 +211,10 @@ class PairKernel:
         if nodes.ndim != 2 or nodes.shape[1] != self.layout.node_size:
             expected = f"(n, {self.layout.node_size})"
             raise ValueError(f"PairKernel: expected node records {expected}, got {tuple(nodes.shape)}")
+        return self._pair(nodes, first, second)
+
+    def _pair(self, nodes: Tensor, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
+        """Indices of rows, in the form that kernels take."""
         both = []
         for name, index in (("first", first), ("second", second)):
             if not isinstance(index, Tensor) or index.dtype not in INTEGERS:
