@@ -76,8 +76,8 @@ template <class Lane> WEYL_INLINE Lane exponential(Lane x) {
     return scale_by_power(sum, n);
 }
 
-// sinh x, with all digits near 0
-template <class Lane> WEYL_INLINE Lane sine_hyperbolic(Lane x) {
+// sinh x = (up - down) / 2, with all digits near 0; up and down as they are may share a factor
+template <class Lane> WEYL_INLINE Lane sine_hyperbolic(Lane x, Lane up, Lane down) {
     using Real = typename LaneTraits<Lane>::Real;
     const Lane square = x * x;
     Lane series(1);
@@ -85,8 +85,7 @@ template <class Lane> WEYL_INLINE Lane sine_hyperbolic(Lane x) {
     for (int m = is_double<Lane>() ? 9 : 5; m > 0; --m) {
         series = Lane(1) + series * square * Lane(Real(1) / Real(2 * m * (2 * m + 1)));
     }
-    const Lane up = exponential(x);
-    return select(square < Lane(1), x * series, Lane(Real(0.5)) * (up - Lane(1) / up));
+    return select(square < Lane(1), x * series, Lane(Real(0.5)) * (up - down));
 }
 
 // x^p for x >= 0 and p > 0

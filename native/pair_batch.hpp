@@ -38,6 +38,8 @@ struct PairFactor {
     double curvature, scale;        // v = scale * theta
 };
 
+constexpr int most_factors = 1024;
+
 enum PairNormKind { norm_power, norm_linear, norm_weighted };
 
 // F(v): `ends` closes the groups whose norms are combined by Pythagoras (one group: nothing to combine), `segments` the

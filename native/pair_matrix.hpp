@@ -375,7 +375,8 @@ struct MatrixPair {
         }
         team.sync();
         const Lane scale = pair_scale(x, rows * columns);
-        const Lane companion_scale = hermitian ? pair_scale(n, columns * columns) : Lane(1);
+        // In half spaces only directions of N count.
+        const Lane companion_scale = half_space ? pair_scale(n, columns * columns) : Lane(1);
         team.sync();
         WEYL_UNROLL
         for (int j = team.rank; j < columns; j += team.size) {
@@ -383,7 +384,8 @@ struct MatrixPair {
             for (int i = 0; i < rows; ++i) x[j * rows + i] = scale * x[j * rows + i];
             WEYL_UNROLL
             for (int i = 0; i < (hermitian ? rows : columns); ++i) {
-                w[j * columns + i] = hermitian ? companion_scale * n[j * columns + i] : Entry::from(Lane(i == j ? 1 : 0));
+                if constexpr (half_space) n[j * columns + i] = companion_scale * n[j * columns + i];
+                w[j * columns + i] = hermitian ? n[j * columns + i] : Entry::from(Lane(i == j ? 1 : 0));
             }
         }
         team.sync();
@@ -522,7 +524,7 @@ struct MatrixPair {
             for (int j = team.rank; j < columns; j += team.size) {  // -w N V / |N V|
                 const Lane square = squared_norm(t + j * columns, columns);
                 // At the cut locus of a compact space, where the companion vanishes, there is no gradient: zero.
-                const auto cut = square < Lane(Real(1e-24));
+                const auto cut = square < Lane(half_space ? Real(0) : Real(1e-24));
                 const Lane inverse = select(cut, Lane(0), Lane(1) / square_root(select(cut, Lane(1), square)));
                 cosine[j] = inverse * Lane(inverse_scale) * slope(factor, slopes, j);
                 WEYL_UNROLL

@@ -88,7 +88,6 @@ template <class Real> struct PairLoop {
     }
 
     static double run(const PairBatch& batch, std::size_t first_pack, std::size_t last_pack, void* memory) {
-        constexpr int most_factors = 64;
         Stage<Lane> stages[most_factors];
         for (int f = 0; f < batch.factor_count; ++f) stages[f] = stage_for<Lane>(batch.factors[f]);
         Lane* const p = static_cast<Lane*>(memory);

@@ -41,18 +41,31 @@ template <class Lane_, int kind, int fixed_rows> struct VectorPair {
         if constexpr (kind == pair_hyperbolic) {
             const int last = rows - 1;
             const Lane half = Lane(Real(0.5)) * (p[last] - q[last]);
-            const Lane shrink = Lane(Real(0.5)) * exponential(Lane(Real(-0.5)) * (p[last] + q[last]));
+            Lane largest(0);
             WEYL_UNROLL
-            for (int i = 0; i < last; ++i) step[i] = shrink * (p[i] - q[i]);
-            step[last] = sine_hyperbolic(half);
-            const Lane s = normalise();  // sinh(v/2)
-            v[0] = Lane(2) * inverse_sinh(s);
+            for (int i = 0; i < last; ++i) step[i] = p[i] - q[i], largest = maximum(largest, modulus(step[i]));
+            // Far points: e^shift is left out of sinh(v/2), beyond where e^-v counts, before anything overflows.
+            const Lane scale = inverse_power_of_two(largest);
+            Lane mantissa, exponent;
+            split_exponent(scale, mantissa, exponent);
+            const Lane height = Lane(Real(-0.5)) * (p[last] + q[last]);
+            const Lane rise = height - Lane(Real(0.6931471805599453)) * exponent;
+            const Lane shift = maximum(maximum(modulus(half), rise) - Lane(40), Lane(0));
+            const auto beyond = shift > Lane(0);
+            const Lane shrink = Lane(Real(0.5)) * exponential(select(beyond, rise - shift, height)) *
+                                select(beyond, scale, Lane(1));
+            WEYL_UNROLL
+            for (int i = 0; i < last; ++i) step[i] = shrink * step[i];
+            const Lane up = exponential(half - shift), down = exponential(Lane(0) - half - shift);
+            step[last] = sine_hyperbolic(half, up, down);
+            const Lane s = normalise();
+            v[0] = Lane(2) * (shift + inverse_sinh(s));
             const auto far = s > Lane(1);
             const Lane safe = select(far, s, Lane(1)), near = select(far, Lane(1), s);
             const Lane cosine = select(far, safe * square_root(Lane(1) + Lane(1) / (safe * safe)),
                                        square_root(Lane(1) + near * near));
-            first_turn[0] = exponential(half) / cosine;
-            first_turn[1] = exponential(Lane(0) - half) / cosine;
+            first_turn[0] = up / cosine;
+            first_turn[1] = down / cosine;
             first_turn[2] = s / cosine;
         } else {
             WEYL_UNROLL

@@ -26,7 +26,7 @@ template <class Value> const Value* values(const ReadOnlyArray& array, const cha
     return static_cast<const Value*>(array.data());
 }
 
-constexpr int integers_of_factor = 12, most_factors = 64;
+constexpr int integers_of_factor = 12;
 
 std::vector<PairFactor> factors_from(const ReadOnlyArray& integers, const ReadOnlyArray& reals) {
     if (integers.ndim() != 2 || integers.shape(0) < 1 || integers.shape(0) > most_factors) {

@@ -13,9 +13,7 @@ from .layout import WEIGHTED
 if TYPE_CHECKING:
     from .dispatch import PairKernel
 
-KEPT = (
-    1 << 30
-)  # bytes of pair gradients that forward may keep; above, backward computes them again, in blocks
+KEPT = 1 << 30  # bytes of pair gradients that forward may keep; above, backward computes them again
 
 
 class _PairDistances(torch.autograd.Function):
@@ -24,11 +22,11 @@ class _PairDistances(torch.autograd.Function):
         ctx: Any, kernel: PairKernel, points: Tensor, first: Tensor, second: Tensor, *learned: Tensor
     ) -> Tensor:
         nodes = kernel.nodes(points)
+        first, second = kernel._indices(nodes, first, second)
         wanted = any(ctx.needs_input_grad)
         size = len(first) * (2 * kernel.layout.gradient_size + kernel.extras) * nodes.element_size()
         found = kernel.forward(nodes, first, second, gradients=wanted and size <= KEPT)
-        ctx.kernel, ctx.shapes = kernel, [x.shape for x in learned]
-        first, second = (x.to(nodes.device, torch.int64).contiguous() for x in (first, second))
+        ctx.kernel, ctx.learned = kernel, [(x.shape, x.device) for x in learned]
         ctx.save_for_backward(points, nodes, first, second, found.gradients)
         return found.distances
 
@@ -41,12 +39,12 @@ class _PairDistances(torch.autograd.Function):
             totals, extras, _ = kernel.gradient(nodes, first, second, lambda _, block: grad[block])
         else:
             totals, extras = kernel._zeros(nodes)
-            kernel.accumulate(gradients, first, second, grad, totals, extras)
+            kernel._add(gradients, first, second, grad, totals, extras)
         in_points = None
         if ctx.needs_input_grad[1]:
             in_points = kernel.layout.euclidean_gradient(points, totals)
-        sizes = [shape.numel() for shape in ctx.shapes]
-        in_learned = [x.reshape(shape) for x, shape in zip(extras.split(sizes), ctx.shapes, strict=True)]
+        pieces = extras.split([shape.numel() for shape, _ in ctx.learned])
+        in_learned = [x.reshape(shape).to(at) for x, (shape, at) in zip(pieces, ctx.learned, strict=True)]
         return None, in_points, None, None, *in_learned
 
 

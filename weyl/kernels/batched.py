@@ -57,8 +57,21 @@ def between(L: Tensor, M: Tensor, R: Tensor) -> Tensor:
     return solve(R, solve(L, M).mH).mH
 
 
+def lengths(x: Tensor, axis: int = -1) -> Tensor:
+    """Euclidean lengths along an axis, which is kept; squares neither overflow nor vanish."""
+    largest = x.abs().amax(axis, keepdim=True)
+    scale = torch.where(largest > 0, largest, 1)
+    return scale * torch.linalg.vector_norm(x / scale, dim=axis, keepdim=True)
+
+
+def scaled(M: Tensor) -> Tensor:
+    """Matrices with a largest entry of size 1 (or zero)."""
+    largest = M.abs().amax((-1, -2), keepdim=True)
+    return M / torch.where(largest > 0, largest, 1)
+
+
 def half_space(part: Part, p: Tensor, q: Tensor) -> Decomposition:
-    """C and N from the differences of the frames, which lose no digits where the points are near."""
+    """C and N (up to a factor) from the differences of the frames, which lose no digits where the points are near."""
     size, siegel = part.shape[0], part.kind == "siegel"
     (L1, x1), (L2, x2) = (triangle(x, size, part.is_complex and not siegel) for x in (p, q))
     e1, e2 = solve(L1, L2 - L1), solve(L2, L2 - L1)
@@ -69,16 +82,17 @@ def half_space(part: Part, p: Tensor, q: Tensor) -> Decomposition:
         D[..., i, j] = x2 - x1
         D[..., j, i] = x2 - x1
         shear = between(L1, D, L2)
-        C, N = torch.complex(C, -shear), torch.complex(N, -shear)
+        C, N = torch.complex(C, -shear), scaled(torch.complex(N, -shear))
         U, sigma, Vh = torch.linalg.svd(C)
         U = U * (sigma > torch.finfo(sigma.dtype).eps * sigma[..., :1]).unsqueeze(-2)
         return Decomposition(2 * torch.asinh(sigma / 2), U, Vh.mH, N, N.conj())
-    M = C @ N.mH / 2
-    sinh, U = torch.linalg.eigh((M + M.mH) / 2)
+    N = scaled(N)
+    M = scaled(C) @ N.mH
+    signed, U = torch.linalg.eigh((M + M.mH) / 2)
     U = U.flip(-1)
     V = N.mH @ U
-    length = torch.linalg.vector_norm(C.mH @ U, dim=-2)  # 2 sinh(|v|/2), more exactly than sinh v
-    values = 2 * torch.asinh(length / 2).copysign(sinh.flip(-1))
+    length = lengths(C.mH @ U, -2).squeeze(-2)  # 2 sinh(|v|/2), more exactly than sinh v
+    values = 2 * torch.asinh(length / 2).copysign(signed.flip(-1))
     order = values.argsort(-1, descending=True)
     values = values.gather(-1, order)
     U, V = (x.gather(-1, order.unsqueeze(-2).expand_as(x)) for x in (U, V))
@@ -125,18 +139,25 @@ def vector(part: Part, p: Tensor, q: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """v and its gradients in both frames (on a sphere as vectors of the surrounding space)."""
     if part.kind == "hyperbolic":
         half = (p[..., -1:] - q[..., -1:]) / 2
-        flat = torch.exp(-(p[..., -1:] + q[..., -1:]) / 2) / 2 * (p - q)[..., :-1]
-        step = torch.cat([flat, torch.sinh(half)], -1)
-        s = torch.linalg.vector_norm(step, dim=-1, keepdim=True)
+        height, across = -(p[..., -1:] + q[..., -1:]) / 2, (p - q)[..., :-1]
+        # Far points: e^shift is left out of sinh(v/2), beyond where e^-v counts, before anything overflows.
+        size = (lengths(across) if across.numel() else torch.zeros_like(half)).clamp(min=1e-30)
+        shift = (torch.maximum(height + size.log(), half.abs()) - 40).clamp(min=0)
+        unit = torch.where(shift > 0, size, 1)
+        flat = torch.exp(height + unit.log() - shift) / 2 * (across / unit)
+        up, down = torch.exp(half - shift), torch.exp(-half - shift)
+        rise = torch.where(half.abs() < 1, torch.sinh(half.clamp(-1, 1)), (up - down) / 2)
+        step = torch.cat([flat, rise], -1)
+        s = lengths(step)
         step = step / torch.where(s > 0, s, 1)
-        cosine = (1 + s.square()).sqrt()
-        ahead, back = torch.exp(half) / cosine, torch.exp(-half) / cosine
+        cosine = torch.hypot(s, torch.ones_like(s))
+        ahead, back = up / cosine, down / cosine
         down = s / cosine * step[..., :-1].square().sum(-1, keepdim=True)
         up = step[..., -1:] * (ahead + back) / 2
         first = torch.cat([ahead * step[..., :-1], up - down], -1)
         second = torch.cat([-back * step[..., :-1], -up - down], -1)
-        return 2 * torch.asinh(s), first, second
-    length = torch.linalg.vector_norm(p - q, dim=-1, keepdim=True)
+        return 2 * (shift + torch.asinh(s)), first, second
+    length = lengths(p - q)
     step = (p - q) / torch.where(length > 0, length, 1)
     if part.kind == "euclidean":
         return length, step, -step
@@ -161,7 +182,7 @@ def gradients(part: Part, d: Decomposition, slopes: Tensor) -> tuple[Tensor, Ten
         return kept(part, -(d.U * w) @ d.U.mH), kept(part, (d.V * w) @ d.V.mH)
     turned = d.N @ d.V
     length = torch.linalg.vector_norm(turned, dim=-2, keepdim=True)
-    cut = length < 1e-12
+    cut = length < 1e-12 if part.kind in ("ball", "symmetric ball") else length == 0
     w = torch.where(cut, 0, w / torch.where(cut, 1, length))
     return kept(part, -(d.U * w) @ turned.mH), kept(part, (d.a.mH @ d.U * w) @ d.V.mH)
 
@@ -169,9 +190,11 @@ def gradients(part: Part, d: Decomposition, slopes: Tensor) -> tuple[Tensor, Ten
 def norm_slopes(layout: NormLayout, v: Tensor, weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """F(v), dF/dv and dF/dweights, a row a pair."""
     sign = v.sign()
+    in_weights = v[..., :0]
     if layout.kind == LINEAR:
-        return (v * weights).sum(-1), weights.expand_as(v), v
-    if layout.kind == WEIGHTED:
+        slopes = weights.expand_as(v)
+        combine = [(v * weights)[..., group].sum(-1) for group in _ranges(layout.group_ends)]
+    elif layout.kind == WEIGHTED:
         sizes, ranked = torch.empty_like(v), torch.empty_like(v)
         for segment in _ranges(layout.segment_ends):
             sizes[..., segment], order = v[..., segment].abs().sort(dim=-1, descending=True, stable=True)
@@ -181,7 +204,7 @@ def norm_slopes(layout: NormLayout, v: Tensor, weights: Tensor) -> tuple[Tensor,
         each, slopes, in_weights = v.abs() * ranked, sign * ranked, sizes
         combine = [each[..., group].sum(-1) for group in _ranges(layout.group_ends)]
     else:
-        combine, slopes, in_weights = [], torch.empty_like(v), v[..., :0]
+        combine, slopes = [], torch.empty_like(v)
         for group in _ranges(layout.group_ends):
             value, slopes[..., group] = _power(layout, v[..., group])
             combine.append(value)

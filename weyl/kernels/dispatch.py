@@ -18,6 +18,7 @@ from .layout import Layout, NormLayout
 BLOCK = 8192  # pairs whose gradients are in memory at once: they stay in the cache of a core
 WIDE = 1 << 20  # pairs of a block of distances alone
 DTYPES = (torch.float32, torch.float64)
+INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 class Pairs(NamedTuple):
@@ -69,7 +70,8 @@ class PairKernel:
             found = next(name for name, possible in able.items() if possible)
             if found == "batched":
                 native.say_once(
-                    f"no compiled pair kernel for device {self.device.type!r}, using batched torch"
+                    f"no compiled pair kernel for device {self.device.type!r}",
+                    "batched torch, which is slower",
                 )
             return found
         if wanted not in able:
@@ -81,8 +83,11 @@ class PairKernel:
         return wanted
 
     # ── what a trainer calls ─────────────────────────────────────────────────────────────────────────────────────
-    def nodes(self, points: Tensor) -> Tensor:
-        """The records of points (n, *point_shape), made once for all pairs: (n, node_size)."""
+    def nodes(self, points: Tensor, check: bool = True) -> Tensor:
+        """The records of points (n, *point_shape), made once for all pairs: (n, node_size).
+
+        Refuses what is no point of the space; `check=False` saves the time where a caller knows better.
+        """
         if points.shape[1:] != self.space.point_shape or points.ndim != len(self.space.point_shape) + 1:
             raise ValueError(
                 f"{self.space}: expected points (n, {self.space._shape()}), got {tuple(points.shape)}"
@@ -90,6 +95,8 @@ class PairKernel:
         if points.dtype != self.dtype or points.device.type != self.device.type:
             found = f"{points.dtype} on {points.device.type}"
             raise ValueError(f"PairKernel made for {self.dtype} on {self.device.type}, got points of {found}")
+        if check:
+            points = self.space._visit(points.detach()).tensors[0].to(self.dtype)
         return self.layout.nodes(points)
 
     def forward(
@@ -97,7 +104,7 @@ class PairKernel:
     ) -> Pairs:
         """Distances, and where asked vectors and pair gradients, of pairs of records."""
         first, second = self._indices(nodes, first, second)
-        count = len(first)
+        nodes, count = nodes.detach().contiguous(), len(first)
         size = 2 * self.layout.gradient_size + self.extras
         found = (
             nodes.new_empty(count),
@@ -136,6 +143,33 @@ class PairKernel:
         extras: Tensor,
     ) -> None:
         """Adds upstream · gradients of pairs to `totals` (n, gradient_size) of their nodes, and to `extras`."""
+        first, second = self._pair(totals, first, second)
+        count, size = len(first), self.layout.gradient_size
+        expected = {
+            "gradients": (gradients, (count, 2 * size + self.extras), self.dtype),
+            "totals": (totals, (len(totals), size), self.dtype),
+            "extras": (extras, (self.extras,), torch.float64),
+            "upstream": (upstream, (count,), self.dtype),
+        }
+        for name, (tensor, shape, dtype) in expected.items():
+            if tensor is None and name == "upstream":
+                continue
+            if not isinstance(tensor, Tensor) or (tuple(tensor.shape), tensor.dtype) != (shape, dtype):
+                raise ValueError(f"PairKernel: {name} must be {dtype} of shape {shape}")
+            if tensor.device != totals.device or not tensor.is_contiguous():
+                raise ValueError(f"PairKernel: {name} must be contiguous, on {totals.device}")
+        self._add(gradients, first, second, upstream, totals, extras)
+
+    def _add(
+        self,
+        gradients: Tensor,
+        first: Tensor,
+        second: Tensor,
+        upstream: Tensor | None,
+        totals: Tensor,
+        extras: Tensor,
+    ) -> None:
+        """The same for arguments that were checked before."""
         if self.backend == "native":
             native.accumulate(gradients, first, second, upstream, totals, extras, self.threads)
             return
@@ -162,7 +196,7 @@ class PairKernel:
             some = self.forward(nodes, first[block], second[block], gradients=True)
             assert some.gradients is not None
             upstream = slope(some.distances, block).contiguous()
-            self.accumulate(some.gradients, first[block], second[block], upstream, totals, extras)
+            self._add(some.gradients, first[block], second[block], upstream, totals, extras)
             gap = max(gap, some.gap)
         return totals, extras, gap
 
@@ -177,21 +211,30 @@ class PairKernel:
         if nodes.ndim != 2 or nodes.shape[1] != self.layout.node_size:
             expected = f"(n, {self.layout.node_size})"
             raise ValueError(f"PairKernel: expected node records {expected}, got {tuple(nodes.shape)}")
+        return self._pair(nodes, first, second)
+
+    def _pair(self, nodes: Tensor, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
+        """Indices of rows, in the form that kernels take."""
         both = []
         for name, index in (("first", first), ("second", second)):
-            if not isinstance(index, Tensor) or index.is_floating_point() or index.dtype == torch.bool:
+            if not isinstance(index, Tensor) or index.dtype not in INTEGERS:
                 raise TypeError(f"PairKernel: {name} must be a tensor of node indices")
             if index.ndim != 1:
                 raise ValueError(f"PairKernel: {name} must have one axis, got shape {tuple(index.shape)}")
             both.append(index.to(nodes.device, torch.int64).contiguous())
         if len(both[0]) != len(both[1]):
             raise ValueError(f"PairKernel: {len(both[0])} first nodes and {len(both[1])} second ones")
-        if self.backend != "native" and len(both[0]):  # the compiled CPU kernel looks for itself
-            low, high = (int(x) for x in torch.stack(both).aminmax())
-            if low < 0 or high >= len(nodes):
-                bad = low if low < 0 else high
-                raise IndexError(f"PairKernel: node index {bad}, but there are {len(nodes)} nodes")
+        if self.backend != "native":  # the compiled CPU kernel looks for itself
+            self._in_range(nodes, torch.stack(both))
         return both[0], both[1]
+
+    @staticmethod
+    def _in_range(nodes: Tensor, index: Tensor) -> None:
+        if not index.numel():
+            return
+        low, high = (int(x) for x in index.aminmax())
+        if low < 0 or high >= len(nodes):
+            raise IndexError(f"node index {low if low < 0 else high}, but there are {len(nodes)} nodes")
 
     # ── what everybody calls ─────────────────────────────────────────────────────────────────────────────────────
     def distances(self, points: Tensor, first: Tensor, second: Tensor) -> Tensor:
@@ -203,6 +246,7 @@ class PairKernel:
     def vector_distances(self, points: Tensor, first: Tensor, second: Tensor) -> Tensor:
         """Vector-valued distances (pairs, components), without gradients."""
         nodes = self.nodes(points)
+        first, second = self._indices(nodes, first, second)
         pieces = [
             self.forward(nodes, first[block], second[block], vectors=True).vectors
             for block in blocks(len(first), WIDE)
@@ -229,7 +273,10 @@ class PairKernel:
         """
         nodes = self.nodes(points)
         queries, among = (self._chosen(nodes, x) for x in (queries, among))
-        others = len(among) - int(torch.isin(queries, among).any())
+        itself = torch.bincount(among, minlength=len(nodes))[
+            queries
+        ]  # how often a query is its own candidate
+        others = len(among) - int(itself.max() if len(queries) else 0)
         if not 1 <= k <= others:
             raise ValueError(f"neighbours: k must be between 1 and {others}, got {k}")
         indices, nearest = among.new_empty(len(queries), k), nodes.new_empty(len(queries), k)
@@ -245,7 +292,9 @@ class PairKernel:
     def _chosen(self, nodes: Tensor, chosen: Tensor | None) -> Tensor:
         if chosen is None:
             return torch.arange(len(nodes), device=nodes.device)
-        return self._indices(nodes, chosen, chosen)[0]
+        chosen = self._indices(nodes, chosen, chosen)[0]
+        self._in_range(nodes, chosen)
+        return chosen
 
     def _rows(self, nodes: Tensor, rows: Tensor, columns: Tensor) -> Iterator[tuple[slice, Tensor]]:
         for block in blocks(len(rows), max(1, WIDE // max(len(columns), 1))):

@@ -28,6 +28,9 @@ KINDS = {  # the numbers of native/pair_batch.hpp
     "siegel": 0, "positive": 1, "ball": 2, "symmetric ball": 3, "euclidean": 4, "hyperbolic": 5, "sphere": 6,
 }  # fmt: skip
 KEEP_ALL, KEEP_UPPER, KEEP_ABOVE = range(3)
+LARGEST_MAP = (
+    1024  # numbers of a gradient up to which one matrix product unpacks it: its matrix would outgrow memory
+)
 VECTORS = {Euclidean: "euclidean", Hyperbolic: "hyperbolic", Sphere: "sphere"}
 
 
@@ -130,9 +133,9 @@ class Part:
         """k of a ball."""
         return self.space.k if isinstance(self.space, MatrixBall) else None
 
-    @property
+    @cached_property
     def learned(self) -> bool:
-        """Whether a derivative in k may be asked for."""
+        """Whether a derivative in k may be asked for; settled when the layout is made."""
         return isinstance(self.space, MatrixBall) and self.space.curvature.requires_grad
 
     @property
@@ -162,12 +165,19 @@ class Part:
     @cached_property
     def _unpack(self) -> Tensor:
         """(gradient_size, entries of a point): the linear map from kept entries to a tangent vector at o."""
-        basis = torch.eye(self.gradient_size, dtype=torch.float64)
+        return self._unpacked(torch.eye(self.gradient_size, dtype=torch.float64))
+
+    def _unpacked(self, gradient: Tensor) -> Tensor:
+        """Kept entries (n, gradient_size) to flat tangent vectors at o."""
         space = self.space
         if not isinstance(space, HalfSpace | MatrixBall):
-            return basis
-        entries = torch.view_as_complex(basis.unflatten(-1, (-1, 2))) if self.is_complex else basis
-        M = entries.new_zeros(len(basis), *self.shape)
+            return gradient
+        entries = (
+            torch.view_as_complex(gradient.unflatten(-1, (-1, 2)).contiguous())
+            if self.is_complex
+            else gradient
+        )
+        M = entries.new_zeros(len(gradient), *self.shape)
         i, j = self.kept
         M[:, i, j] = entries
         if self.block == 2:  # the second row of a quaternion's block
@@ -176,11 +186,11 @@ class Part:
             M[:, 1::2] = bottom
             i, j = torch.cat([i, i + 1]), torch.cat([j, j])
         if self.triangle != KEEP_ALL:
-            above = torch.ones(self.shape, dtype=torch.bool).triu(1)
+            above = torch.ones(self.shape, dtype=torch.bool, device=M.device).triu(1)
             mirrored = torch.where(above, M, 0).mT
             if self.kind == "positive":
                 mirrored = mirrored.conj()
-            M = torch.where(above | torch.eye(*self.shape, dtype=torch.bool), M, 0)
+            M = torch.where(above | torch.eye(*self.shape, dtype=torch.bool, device=M.device), M, 0)
             M = M - mirrored if self.triangle == KEEP_ABOVE else M + mirrored
         if self.swapped:
             M = M.mH
@@ -191,7 +201,9 @@ class Part:
 
     def tangent(self, gradient: Tensor) -> Tensor:
         """Kept entries (n, gradient_size) to tangent vectors at o (n, *point_shape); ambient ones on a sphere."""
-        return (gradient @ self._unpack.to(gradient)).unflatten(-1, self.space.point_shape)
+        small = self.gradient_size <= LARGEST_MAP
+        flat = gradient @ self._unpack.to(gradient) if small else self._unpacked(gradient)
+        return flat.unflatten(-1, self.space.point_shape)
 
 
 def _packed(L: Tensor) -> Tensor:
@@ -237,6 +249,7 @@ class Layout:
         self.node_size, self.gradient_size, self.components = nodes, gradients, components
         self.curvatures = [part for part in self.parts if part.learned]
 
+    @torch.no_grad()
     def nodes(self, points: Tensor) -> Tensor:
         """Records (n, node_size) of points (n, *point_shape), computed in float64, in the dtype of the points."""
         pieces = _leaves(self.space, points.detach().to(torch.float64))
@@ -309,7 +322,7 @@ class NormLayout:
     def weights(self) -> Tensor:
         """As they are now, float64; learned ones carry gradients."""
         if isinstance(self.norm.norm, Weighted):
-            return self.norm.norm.weights(self.chamber)
+            return self.norm.norm.weights(self.chamber).to(torch.float64)
         return self.chamber.two_rho() if self.kind == LINEAR else torch.zeros(0, dtype=torch.float64)
 
     @property

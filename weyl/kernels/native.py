@@ -36,8 +36,8 @@ def _extension() -> ModuleType | None:
 
 
 @functools.cache
-def say_once(reason: str) -> None:
-    logging.getLogger("weyl").warning("%s: using torch.linalg.svd, which is slower on small matrices", reason)
+def say_once(reason: str, instead: str = "torch.linalg.svd, which is slower on small matrices") -> None:
+    logging.getLogger("weyl").warning("%s: using %s", reason, instead)
 
 
 def available() -> bool:
@@ -124,7 +124,7 @@ def pairs(
     assert extension is not None, "no compiled kernel: dispatch chose wrongly"
     return extension.pairs(
         nodes, first, second, layout.integers, layout.reals(), layout.gradient_size, norm.kind, norm.learned,
-        min(norm.p, sys.float_info.max), norm.weights().detach(), norm.group_ends, norm.segment_ends,
+        min(norm.p, sys.float_info.max), norm.weights().detach().cpu(), norm.group_ends, norm.segment_ends,
         distances, vectors, gradients, threads or torch.get_num_threads(), instruction_set,
     )  # fmt: skip
 
