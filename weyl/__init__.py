@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .geometry.laws import LawBroken as LawBroken
     from .geometry.laws import check_space as check_space
     from .geometry.spectral import takagi as takagi
+    from .graphs.distances import graph_distances as graph_distances
+    from .graphs.graph import graph as graph
 
 _HOMES = {
     "nn": "weyl.nn",
@@ -26,6 +28,8 @@ _HOMES = {
     "LawBroken": "weyl.geometry.laws",
     "geoopt_manifold": "weyl.geometry.geoopt",
     "from_geoopt": "weyl.geometry.geoopt",
+    "graph": "weyl.graphs.graph",
+    "graph_distances": "weyl.graphs.distances",
 }
 __all__ = sorted([*_HOMES, "__version__"])
 
