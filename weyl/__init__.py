@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import nn as nn
+    from .embedding import Embedding as Embedding
+    from .embedding import load as load
+    from .evaluation.scores import evaluate as evaluate
     from .geometry import Space as Space
     from .geometry.convert import convert as convert
     from .geometry.families import space as space
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "nn": "weyl.nn",
+    "Embedding": "weyl.embedding",
+    "load": "weyl.embedding",
+    "evaluate": "weyl.evaluation.scores",
     "Space": "weyl.geometry.space",
     "space": "weyl.geometry.families",
     "convert": "weyl.geometry.convert",

@@ -32,7 +32,13 @@ def _curvature(k: object) -> tuple[float | Tensor, str]:
         return k, ", k=<tensor>"
     if isinstance(k, bool) or not isinstance(k, int | float):
         raise ValueError(f'k must be a number, a tensor or "learn", got {k!r}')
-    return float(k), f", k={k:g}"
+    return float(k), f", k={number_text(k)}"
+
+
+def number_text(value: float) -> str:
+    """The shortest text that reads back as the same number: -1, not -1.0."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
 
 
 def _determinant(det: object) -> tuple[bool, str]:

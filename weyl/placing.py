@@ -1,0 +1,86 @@
+"""Places one new point by its distances to known points, while these stay where they are."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from weyl.kernels.dispatch import PairKernel
+
+STARTS = 24  # points tried at first, around the nearest known ones
+KEPT = 4  # of them, that are followed to the end
+SCOUTING, STEPS = 60, 400  # steps of all, then of the best
+SCOUTED = 512  # known points that scouting looks at
+RATE = 0.2  # of the first steps, as a share of the smallest distance
+BETAS = (0.8, 0.95)  # Adam's, short: there are few steps
+
+
+def place(kernel: PairKernel, known: Tensor, goals: Tensor) -> Tensor:
+    """The point p that minimises mean |d(p, known) - goal| / goal: (*point_shape), float64, deterministic.
+
+    `known` (m, *point_shape) in float64, `goals` (m,) in units of the space, positive.
+    """
+    starts = _around(kernel, known, goals)
+    some = torch.linspace(0, len(known) - 1, min(len(known), SCOUTED), device=known.device).long()
+    scouted, loss = _descend(kernel, starts, known[some], goals[some], SCOUTING)
+    best = scouted[loss.argsort(stable=True)[:KEPT]]
+    found, loss = _descend(kernel, best, known, goals, STEPS)
+    return found[loss.argmin()]
+
+
+def _around(kernel: PairKernel, known: Tensor, goals: Tensor) -> Tensor:
+    """Starts at the right distance, up to the norm, from the nearest known points, in drawn directions."""
+    space = kernel.space
+    nearest = goals.argsort(stable=True)[: STARTS // 3]
+    at = nearest.repeat(math.ceil(STARTS / len(nearest)))[:STARTS]
+    p = known[at]
+    X = space.random_tangents(p.cpu(), torch.Generator().manual_seed(0)).to(p)
+    length = space.inner_at(p, X, X).sqrt().clamp(min=1e-300)
+    reach = goals[at].clamp(max=space.reach() / 2)
+    return space.exp_at(p, X * _column(reach / length, X))
+
+
+def _descend(
+    kernel: PairKernel, points: Tensor, known: Tensor, goals: Tensor, steps: int
+) -> tuple[Tensor, Tensor]:
+    """Riemannian Adam in frames from several starts at once: the best points met and their losses."""
+    space, starts, m = kernel.space, len(points), len(known)
+    first = torch.arange(starts, device=known.device).repeat_interleave(m)
+    second = starts + torch.arange(m, device=known.device).repeat(starts)
+    anchors = kernel.nodes(known)
+    goal = goals.repeat(starts)
+    momentum, square = torch.zeros_like(points), points.new_zeros(starts)
+    best, least = points, points.new_full((starts,), math.inf)
+    unit = RATE * goals.amin()
+    for step in range(steps + 1):
+        nodes = torch.cat([kernel.nodes(points), anchors])
+        loss = points.new_zeros(starts)
+
+        def slope(d: Tensor, block: slice, loss: Tensor = loss) -> Tensor:
+            off = (d - goal[block]) / goal[block]
+            loss.index_add_(0, first[block], off.abs() / m)
+            return off.sign() / (goal[block] * m)
+
+        totals, _, _ = kernel.gradient(nodes, first, second, slope)
+        better = loss < least
+        best, least = torch.where(_column(better, best), points, best), torch.where(better, loss, least)
+        if step == steps:
+            break
+        xi = kernel.layout.frame_gradient(points, totals[:starts])
+        o = space.origin().to(points).expand_as(points)
+        momentum = BETAS[0] * momentum + (1 - BETAS[0]) * xi
+        square = BETAS[1] * square + (1 - BETAS[1]) * space.inner_at(o, xi, xi)
+        fade = (1 + math.cos(math.pi * step / steps)) / 2
+        size = unit * fade / (square / (1 - BETAS[1] ** (step + 1))).sqrt().clamp(min=1e-300)
+        move = -momentum / (1 - BETAS[0] ** (step + 1)) * _column(size, momentum)
+        moved = space.retract_at(points, space.lift(points, move))
+        valid = space.inside(moved) & moved.flatten(1).isfinite().all(-1)
+        points = torch.where(_column(valid, points), moved, points)
+    return best, least
+
+
+def _column(values: Tensor, like: Tensor) -> Tensor:
+    """A number a point, shaped to act on points."""
+    return values.reshape(-1, *[1] * (like.ndim - 1))
