@@ -32,7 +32,7 @@ def _curvature(k: object) -> tuple[float | Tensor, str]:
         return k, ", k=<tensor>"
     if isinstance(k, bool) or not isinstance(k, int | float):
         raise ValueError(f'k must be a number, a tensor or "learn", got {k!r}')
-    return float(k), f", k={k:g}"
+    return float(k), f", k={k:g}" if float(f"{k:g}") == k else f", k={float(k)!r}"
 
 
 def _determinant(det: object) -> tuple[bool, str]:
@@ -159,7 +159,10 @@ SPACES: dict[str, Callable[..., Space]] = {
 
 
 def space(expression: str | Expression | Space) -> Space:
-    """The space that an expression such as "product(upper(2), euclidean(3))" names; a Space passes through."""
+    """The space that an expression such as "product(upper(2), euclidean(3))" names; a Space passes through.
+
+    A curvature that is a tensor of yours: weyl.geometry.interpolated(2, k=tensor).
+    """
     return expression if isinstance(expression, Space) else build(expression, SPACES, kind="space")
 
 
