@@ -93,7 +93,7 @@ FUNCTIONS: dict[str, tuple[Function, Function, Callable, list[float]]] = {
     "log on balls, k = 1": (*_curved(1.0), mp.atan, [0.0, 0.05, 0.3, 1.0, 3.0, 100.0]),
     "log on balls, k = -1, to 0.5": (*_curved(-1.0), mp.atanh, [0.0, 0.05, 0.1, 0.3, 0.45]),
     "log on balls, k = -1, to 0.99": (*_curved(-1.0), mp.atanh, [0.7, 0.8, 0.9, 0.95, 0.99]),
-    "log on balls, k = -1, to 1 - 1e-9": (*_curved(-1.0), mp.atanh, [1 - 1e-4, 1 - 1e-6, 1 - 1e-9]),
+    "log on balls, k = -1, to 1 - 1e-6": (*_curved(-1.0), mp.atanh, [1 - 1e-3, 1 - 1e-5, 1 - 1e-6]),
 }
 
 
