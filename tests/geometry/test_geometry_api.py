@@ -8,6 +8,7 @@ import torch
 from weyl import space
 from weyl.geometry import Space
 from weyl.geometry.matrix_ball import MatrixBall
+from weyl.nn import Points
 
 SPACES = [
     "upper(2)",
@@ -213,6 +214,27 @@ def test_both_ends_of_a_distance_have_their_gradients(text, metric):
 
 
 # ── drawing ──────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("text", SPACES)
+def test_inference_mode_changes_nothing(text):
+    made = space(text)
+
+    def results():
+        p, q = points(made, 2, seed=4)
+        X = made.random_tangent(p, seed=5)
+        found = [made.distance(p, q), made.log(p, q), made.exp(p, X), made.transport(p, q, X)]
+        return [
+            *found,
+            made.riemannian_gradient(p, X),
+            made.mean(torch.stack([p, q])),
+            Points(made, 3, seed=6)(),
+        ]
+
+    with torch.inference_mode():
+        inside = results()
+    for ours, expected in zip(inside, results(), strict=True):
+        torch.testing.assert_close(ours, expected.detach(), rtol=1e-13, atol=1e-13)
+
+
 @pytest.mark.parametrize("text", SPACES)
 def test_seeds_reproduce(text):
     made = space(text)

@@ -106,6 +106,8 @@ def hermitian_function(M: Tensor, f: Function, room: Function = one_more) -> Ten
     """
     values, Q = torch.linalg.eigh(M.detach())
     f_values = f(values)
+    if not (M.requires_grad and torch.is_grad_enabled()):  # no slopes needed, nor to be had in inference mode
+        return (Q * f_values.unsqueeze(-2)) @ Q.mH
     quotients = _divided_differences(f, values, f_values.detach(), room)
     return _HermitianFunction.apply(M, f_values, Q, quotients)
 
