@@ -1,12 +1,14 @@
-"""How far each dtype carries, and what the twofold arithmetic buys: python -m accuracy.gaps
+"""How far each dtype carries, and what the twofold arithmetic buys: python -m accuracy.gaps [--picture]
 
 Pairs are made in mpmath, with components from 0.3 to 0.3 + gap, moved by an isometry of spread about 1, and rounded
 once. Against the true v of the rounded pair: our distance, and float64 arithmetic alone. Against the true v of the
-pair that was meant: what rounding did. Writes accuracy/gaps.csv and, where there is matplotlib, accuracy/gaps.png.
+pair that was meant: what rounding did. Writes accuracy/gaps.csv and limits.csv and, where there is matplotlib,
+gaps.png (--picture: that alone, from gaps.csv).
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from statistics import median
 
@@ -196,8 +198,8 @@ SERIES = {  # colours of Okabe and Ito
 STYLES = {"upper(4)": "-", "spd(4)": (0, (1, 1))}
 
 
-def picture(rows: list[report.Row]) -> None:
-    """The worst errors of upper(4) and spd(4) over the gap, one panel a dtype: accuracy/gaps.png."""
+def picture() -> None:
+    """From gaps.csv the worst errors of upper(4) and spd(4) over the gap, one panel a dtype: accuracy/gaps.png."""
     try:
         import matplotlib
     except ImportError:
@@ -206,26 +208,31 @@ def picture(rows: list[report.Row]) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
+    rows = report.load("gaps")
     pyplot.rcParams.update({"font.size": 8, "axes.spines.top": False, "axes.spines.right": False})
     figure, panels = pyplot.subplots(2, 1, figsize=(3.4, 5.0), layout="constrained")
     for panel, (dtype, goal), last in zip(panels, GOALS.items(), (42, 22), strict=True):
-        end = last
+        end = 0.0
         for name, style in STYLES.items():
             chosen = [r for r in rows if (r["space"], r["dtype"]) == (name, str(dtype)[6:])]
-            left = [i for i, r in enumerate(chosen) if r["outside"] or r["refused"]]
+            left = [i for i, r in enumerate(chosen) if (r["outside"], r["refused"]) != ("0", "0")]
             inside = chosen[: left[0] if left else None]
-            end = min(end, inside[-1]["gap"])
+            gaps = [float(r["gap"]) for r in inside]
+            end = max(end, gaps[-1])
             for what, (colour, _, width) in SERIES.items():
-                errors = [max(r[f"{what}, worst"], 1e-17) for r in inside]
-                panel.semilogy(
-                    [r["gap"] for r in inside], errors, color=colour, linestyle=style, linewidth=width
-                )
+                errors = [max(float(r[f"{what}, worst"]), 1e-17) for r in inside]
+                panel.semilogy(gaps, errors, color=colour, linestyle=style, linewidth=width)
         panel.axvspan(end, last, color="0.93", linewidth=0, zorder=0)
         text = {"color": "0.3", "ha": "center", "va": "center", "rotation": 90}
         panel.text((end + last) / 2, 1e-9, "rounded points leave the space", **text)
         panel.axhline(goal, color="0.6", linewidth=0.6, zorder=0)
         panel.text(2.3, goal * 1.6, f"goal {goal:.0e}".replace("e-0", "e-"), color="0.3")
-        panel.set(xlim=(2, last), ylim=(1e-17, 1), ylabel="relative error of v, worst of 9")
+        panel.set(
+            xlim=(2, last),
+            ylim=(1e-17, 1),
+            xticks=range(5, last, 5),
+            ylabel="relative error of v, worst of 9",
+        )
         panel.set_title(f"points stored in {str(dtype)[6:]}", loc="left", fontsize=8, fontweight="bold")
     for line, (colour, label, _) in enumerate(SERIES.values()):
         panels[0].text(2.8, 10 ** (-0.6 - 1.3 * line), label, color=colour, va="top")
@@ -250,8 +257,8 @@ def main() -> None:
     report.show("The gap (of a ball: the largest component of v(o, q)) up to which …", limits)
     report.save("gaps", rows)
     report.save("limits", limits)
-    picture(rows)
+    picture()
 
 
 if __name__ == "__main__":
-    main()
+    picture() if sys.argv[1:] == ["--picture"] else main()

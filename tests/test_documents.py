@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import weyl
+from accuracy.report import filled
 
 ROOT = Path(__file__).parent.parent
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
@@ -29,6 +30,11 @@ def test_every_linked_page_exists():
     for page in ROOT.glob("*.md"):
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (ROOT / target).exists(), f"{page.name} links {target}"
+
+
+def test_the_accuracy_page_shows_what_was_measured():
+    page = (ROOT / "accuracy" / "README.md").read_text()
+    assert filled(page) == page, "python -m accuracy.report writes the page again"
 
 
 def test_the_first_embedding_example_learns_and_draws(tmp_path):

@@ -235,8 +235,9 @@ def build(
     A constructor with the attribute `quoted = True` receives its nested expressions as they are, not built.
     `kind` and `listing` (the command that lists all names) serve the messages.
     """
-    if not isinstance(expression, Expression):
-        expression = parse(expression)
+    if not isinstance(expression, Expression | str):
+        raise ExpressionError(f"expected the text of a {kind}, got {type(expression).__name__}")
+    expression = parse(expression) if isinstance(expression, str) else expression
     return _build(expression, constructors, kind, listing, inside=None)
 
 

@@ -52,6 +52,9 @@ class Points(nn.Module):
         if points.is_complex() and self.space.complex_points:
             points = torch.view_as_real(points.resolve_conj())
         points = points.to(self.coordinates.device, torch.float64)
+        if points.shape != self.coordinates.shape:
+            expected, found = tuple(self.coordinates.shape), tuple(points.shape)
+            raise ValueError(f"Points: set takes a tensor of shape {expected}, got {found}")
         o = self.space.origin().to(points)
         self.coordinates.copy_(self.space.log(o.expand_as(points), points))
 

@@ -71,7 +71,7 @@ def test_expressions(text):
 
 @pytest.mark.parametrize("thing", [3, None, ["upper(4)"]])
 def test_what_is_no_expression(thing):
-    refuses(lambda: space(thing), "upper(4)", type(thing).__name__)
+    refuses(lambda: space(thing), "text of a space", type(thing).__name__)
 
 
 def test_every_constructor_refuses_a_size_of_zero():
@@ -206,6 +206,15 @@ def test_a_bad_point_of_a_batch_is_counted():
 def test_batches_that_do_not_broadcast():
     refuses(lambda: UPPER.distance(P.expand(3, 2, 2, 2), Q.expand(2, 2, 2, 2)), "upper(2)", kinds=ValueError)
     refuses(lambda: UPPER.exp(P.expand(3, 2, 2, 2), X.expand(2, 2, 2, 2)), "upper(2)", kinds=ValueError)
+
+
+@pytest.mark.parametrize("t", [torch.linspace(0, 1, 3), torch.zeros(3, 1)])
+def test_times_that_do_not_broadcast(t):
+    ends = (x.expand(5, 2, 2, 2) for x in (P, Q))
+    if t.ndim == 1:
+        refuses(lambda: UPPER.geodesic(*ends, t), "upper(2)", "(3,)", "(5,)", kinds=ValueError)
+    else:
+        assert UPPER.geodesic(*ends, t).shape == (3, 5, 2, 2, 2)
 
 
 OUTSIDE = {  # space: a matrix of the right shape that is no point, and a word
@@ -363,6 +372,13 @@ def test_the_spread_of_what_is_drawn(spread):
 @pytest.mark.parametrize("n", [-1, 2.5, True, "3", None])
 def test_how_many_points_a_module_holds(n):
     refuses(lambda: Points("upper(2)", n), "Points", "whole number")
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_set_takes_as_many_points_as_there_are(count):
+    refuses(
+        lambda: Points("upper(2)", 3).set(P.expand(count, 2, 2, 2)), "(3, 2, 2, 2)", f"({count}, 2, 2, 2)"
+    )
 
 
 def test_the_space_of_a_module():

@@ -13,7 +13,7 @@ import pytest
 import weyl.geometry
 from weyl import space
 from weyl.expression import parse
-from weyl.geometry import METRICS, SPACES, Space, table
+from weyl.geometry import METRICS, SPACES, Space, interpolated, table
 from weyl.geometry.norms import Norm
 
 HERE = Path(__file__).parent
@@ -83,6 +83,12 @@ def test_a_name_reads_back_as_the_same_space(name):
         again = space(made.name)
         assert again.name == made.name and again.point_shape == made.point_shape and again.dim == made.dim
         assert again.chamber == made.chamber and type(again) is type(made)
+
+
+@pytest.mark.parametrize("k", [-0.123456789012345, 1 / 3, -1e-9, 12345678.9, -2.5])
+def test_a_name_keeps_all_digits_of_a_curvature(k):
+    for made in (interpolated(3, k), space(f"ball(1, 2, k={k!r})"), space(f"antisymmetric(3, k={k!r})")):
+        assert float(made.k) == float(space(made.name).k) == k
 
 
 def value(formula, **letters):

@@ -81,6 +81,11 @@ def test_a_manifold_checks_points_and_tangent_vectors(text):
     torch.testing.assert_close(manifold.proju(p, X), X, rtol=1e-10, atol=1e-10)
     if made.dim < noise[0].numel():
         assert not manifold.check_vector_on_tangent(p, noise)
+        off = noise - tangent
+        nearly = tangent * 1e3 + off * (
+            2e-5 / off.abs().max()
+        )  # off by less than the relative tolerance allows
+        assert manifold.check_vector_on_tangent(p, nearly, explain=True) == (True, None)
     assert manifold.check_point_on_manifold(manifold.projx(noise))
 
 

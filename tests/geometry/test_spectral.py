@@ -6,6 +6,7 @@ import torch
 from torch.autograd import gradcheck
 
 from weyl import takagi
+from weyl.geometry.curved import arctangent, room_of_arctangent
 from weyl.geometry.spectral import (
     NEAR,
     exponential,
@@ -159,6 +160,26 @@ def test_divided_differences_keep_their_digits_across_the_change_of_formula(gap,
     assert float(grad[0, 1] + grad[1, 0]) == pytest.approx(float(right), rel=1e-13)
 
 
+@pytest.mark.parametrize("k", [-0.3, -1.0, -100.0, 100.0])
+@pytest.mark.parametrize("left", [0.5, 0.05, 1e-4, 1e-8])  # of the way to the end, as a share of it
+@pytest.mark.parametrize("gap", [1e-6, 0.01, 0.03, 0.3, 0.9])  # as a share of what is left
+def test_divided_differences_keep_their_digits_next_to_a_singularity(gap, left, k):
+    root = abs(k) ** 0.5
+    a = (1 - left) / root
+    b = a + gap * (1 / root - a)
+    M = torch.diag(torch.tensor([a, b], dtype=torch.float64)).requires_grad_()
+    curvature = torch.tensor(k, dtype=torch.float64)
+    value = hermitian_function(
+        M, lambda x: arctangent(x, curvature), lambda x: room_of_arctangent(x, curvature)
+    )
+    (grad,) = torch.autograd.grad(value[0, 1], M)
+    with mp.workdps(50):
+        arc = mp.atan if k > 0 else mp.atanh
+        a, b, root = mp.mpf(a), mp.mpf(b), mp.sqrt(abs(mp.mpf(k)))
+        right = (arc(root * a) - arc(root * b)) / (root * (a - b))
+    assert float(grad[0, 1] + grad[1, 0]) == pytest.approx(float(right), rel=2e-15 / (left * min(gap, 0.02)))
+
+
 @pytest.mark.parametrize("kind", SPECTRA)
 def test_parameters_of_a_function_get_their_gradients(kind):
     M, k = hermitian(kind, torch.float64), torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
@@ -257,6 +278,7 @@ def test_takagi_of_awkward_matrices():
         torch.testing.assert_close((K * values) @ K.mT, A, atol=1e-14, rtol=0)
         torch.testing.assert_close(K.mH @ K, torch.eye(len(A), dtype=torch.complex128), atol=1e-14, rtol=0)
         torch.testing.assert_close(values, torch.linalg.svdvals(A), atol=1e-14, rtol=0)
+    assert not takagi(torch.zeros_like(one))[1].signbit().any()
 
 
 def test_takagi_of_a_batch_and_in_single_precision():

@@ -66,9 +66,8 @@ class Chamber:
     """The product of the chambers of the factors; norms act on the concatenated vector."""
 
     factors: tuple[Factor, ...]
-    groups: tuple[
-        int, ...
-    ] = ()  # lengths of parts whose norms combine by Pythagoras, the paper's way for products
+    # Lengths of parts whose norms combine by Pythagoras, the paper's way for products.
+    groups: tuple[int, ...] = ()
 
     @property
     def length(self) -> int:

@@ -18,10 +18,8 @@ from .fields import COMPLEX, QUATERNION, identity, real_form
 
 Map = Callable[[Tensor], Tensor]
 ENDS = {-1: "bounded", 1: "dual"}
-MODELS = (
-    "hyperboloid",
-    "poincare_ball",
-)  # of hyperbolic space; no spaces of ours, so points are checked here
+# Models of hyperbolic space that are no spaces of ours, so their points are checked here.
+MODELS = ("hyperboloid", "poincare_ball")
 
 
 def _cayley(p: Tensor) -> Tensor:
@@ -212,7 +210,8 @@ def _check_model(p: Tensor, text: Expression) -> None:
 def convert(p: Tensor, source: str, target: str) -> Tensor:
     """The point p of the model `source` in the model `target`: convert(p, "bounded(3)", "upper(3)").
 
-    Distances are kept; into spd(2n) and hpd(2n) components of v are repeated, from spd to upper they lose signs.
+    Distances are kept; into spd(2n) and hpd(2n) components of v are repeated, from spd to upper they lose signs, and
+    the sphere is folded onto its projective space, where x and -x are one point.
     """
     chain, start, end = path(str(source), str(target)), parse(_canonical(source)), parse(_canonical(target))
     if chain is None:

@@ -65,3 +65,12 @@ def arctangent(tangent: Tensor, k: Tensor) -> Tensor:
     limit = 1 - torch.finfo(x.dtype).eps
     far = (torch.atan(x) if k > 0 else torch.atanh(x.clamp(-limit, limit))) / root
     return torch.where(small, series, far)
+
+
+@torch.no_grad()
+def room_of_arctangent(tangent: Tensor, k: Tensor) -> Tensor:
+    """The distance to the next singularity of arctangent, ±1/√-k; not below the last digit that tells them apart."""
+    end = 1 / k.abs().sqrt().clamp(min=torch.finfo(k.dtype).tiny)
+    if k > 0:
+        return torch.hypot(tangent, end)
+    return (end - tangent.abs()).clamp(min=torch.finfo(k.dtype).eps * end)

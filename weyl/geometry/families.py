@@ -165,7 +165,10 @@ SPACES: dict[str, Callable[..., Space]] = {
 
 
 def space(expression: str | Expression | Space) -> Space:
-    """The space that an expression such as "product(upper(2), euclidean(3))" names; a Space passes through."""
+    """The space that an expression such as "product(upper(2), euclidean(3))" names; a Space passes through.
+
+    A curvature that is a tensor of yours: weyl.geometry.interpolated(2, k=tensor).
+    """
     return expression if isinstance(expression, Space) else build(expression, SPACES, kind="space")
 
 

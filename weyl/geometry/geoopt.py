@@ -41,8 +41,10 @@ class GeooptManifold(_geoopt.Manifold):
     def _check_vector_on_tangent(
         self, x: Tensor, u: Tensor, *, atol: float = 1e-5, rtol: float = 1e-5
     ) -> tuple[bool, str | None]:
-        off = (self.proju(x, u) - u).abs().max() if u.numel() else 0.0
-        return bool(off <= atol + rtol * u.abs().max()), None if off <= atol else "the vector is not tangent"
+        if not u.numel():
+            return True, None
+        tangent = bool((self.proju(x, u) - u).abs().max() <= atol + rtol * u.abs().max())
+        return tangent, None if tangent else "the vector is not tangent"
 
     def retr(self, x: Tensor, u: Tensor) -> Tensor:
         return self.space.retract(x, self.proju(x, u))

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from .chamber import Chamber, type_bc
-from .curved import arcsine, arctangent
+from .curved import arcsine, arctangent, room_of_arctangent
 from .fields import Field, identity
 from .matrix_space import MatrixSpace, blocks, inverse_adjoint, singular_spectrum, spread_of
 from .spectral import exponential, odd_function
@@ -122,7 +122,9 @@ class MatrixBall(MatrixSpace):
         return blocks(a, b, -b.mH, d)
 
     def log_o(self, q):
-        return self.storage(odd_function(self.matrix(q), lambda x: arctangent(x, self.k.to(x.device))))
+        k = self.k.to(q.device)
+        theta = odd_function(self.matrix(q), lambda x: arctangent(x, k), lambda x: room_of_arctangent(x, k))
+        return self.storage(theta)
 
     def retract_o(self, xi):
         X = self.matrix(xi)

@@ -19,10 +19,8 @@ from .norms import BoundNorm, bind
 
 DTYPES = (torch.float32, torch.float64, torch.complex64, torch.complex128)
 LOOSE = {torch.float64: 1e-7, torch.float32: 1e-3}  # how far from symmetric, relatively, an argument may be
-TOLERANCE = {
-    torch.float64: 1e-14,
-    torch.float32: 1e-8,
-}  # estimated error from which distances turn to Twofold
+# The estimated error from which distances turn to Twofold.
+TOLERANCE = {torch.float64: 1e-14, torch.float32: 1e-8}
 
 
 class Visit:
@@ -30,6 +28,7 @@ class Visit:
 
     def __init__(self, dtype: torch.dtype, tensors: list[Tensor]):
         self.dtype, self.tensors = dtype, tensors
+        self.tolerance = TOLERANCE[_real(dtype)]
 
     def value(self, value: Tensor) -> Tensor:
         return value.to(_real(self.dtype))
@@ -121,7 +120,7 @@ class Space(ABC):
         """
         visit = self._visit(p, q)
         a, b = visit.tensors
-        return visit.value(self.vector_at(a, b, tolerance or TOLERANCE[_real(visit.dtype)]))
+        return visit.value(self.vector_at(a, b, visit.tolerance if tolerance is None else tolerance))
 
     def distance(
         self, p: Tensor, q: Tensor, metric: str | BoundNorm = "f1", tolerance: float | None = None
@@ -129,9 +128,8 @@ class Space(ABC):
         """F(v(p, q)) for a metric: riemannian, f1, finf, fmin, lp(3), weighted(2, 1); (...)."""
         visit = self._visit(p, q)
         a, b = visit.tensors
-        return visit.value(
-            self.norm(metric)(self.vector_at(a, b, tolerance or TOLERANCE[_real(visit.dtype)]))
-        )
+        v = self.vector_at(a, b, visit.tolerance if tolerance is None else tolerance)
+        return visit.value(self.norm(metric)(v))
 
     def norm(self, metric: str | BoundNorm = "f1") -> BoundNorm:
         """The norm on the chamber that a metric names; ValueError with the reason where it is none."""
@@ -152,7 +150,15 @@ class Space(ABC):
         """The point at time t of the geodesic from p (t = 0) to q (t = 1); t broadcasts with the batch."""
         visit = self._visit(p, q)
         a, b = visit.tensors
-        time = torch.as_tensor(t, dtype=a.dtype, device=a.device)
+        time, batch = (
+            torch.as_tensor(t, dtype=a.dtype, device=a.device),
+            a.shape[: a.ndim - len(self.point_shape)],
+        )
+        try:
+            torch.broadcast_shapes(time.shape, batch)
+        except RuntimeError:
+            shapes = f"{tuple(time.shape)} for points {tuple(batch)}"
+            raise ValueError(f"{self.name}: t must broadcast with the batch, got shapes {shapes}") from None
         time = time.reshape(*time.shape, *[1] * len(self.point_shape))
         return visit.point(self.exp_at(a, time * self.log_at(a, b)))
 
@@ -223,13 +229,18 @@ class Space(ABC):
         return Visit(dtype, []).point(self.origin().to(device))
 
     def random_points(
-        self, count: int | tuple[int, ...] = 1, spread: float = 1.0, seed: int | None = None, **options: Any
+        self,
+        count: int | tuple[int, ...] = 1,
+        spread: float = 1.0,
+        seed: int | None = None,
+        dtype: torch.dtype | None = None,
+        device: torch.device | str | None = None,
     ) -> Tensor:
         """`count` points, Gaussian in normal coordinates at o, root mean square distance `spread`.
 
-        Options: dtype (default torch's; complex where points are), device. The draw depends on the seed alone.
+        The dtype is torch's default where none is given, complex where wanted; the draw depends on the seed alone.
         """
-        dtype, device = self._options(**options)
+        dtype, device = self._options(dtype, device)
         shape = (count,) if isinstance(count, int) else count
         if not isinstance(shape, tuple) or any(not isinstance(n, int) or n < 0 for n in shape):
             raise ValueError(
@@ -333,9 +344,7 @@ class Space(ABC):
         return f"the {what}" if len(mask) == 1 else f"{what} {int(mask.nonzero()[0])} of {len(mask)}"
 
     structure_name: str = "of the right structure"
-    unit_scale: float = (
-        0.0  # size of entries below which rounding is not looked at: 1 for balls, whose o is zero
-    )
+    unit_scale: float = 0.0  # the least size against which rounding is measured: 1 for balls, whose o is zero
 
     def _options(self, dtype: Any = None, device: Any = None) -> tuple[torch.dtype, Any]:
         dtype = dtype or torch.get_default_dtype()
@@ -349,11 +358,9 @@ class Space(ABC):
 
     def _shape(self) -> str:
         shape = ", ".join(map(str, self.point_shape))
-        return (
-            shape
-            if not self.complex_points
-            else f"{shape} (or complex, {', '.join(map(str, self.point_shape[:-1]))})"
-        )
+        if not self.complex_points:
+            return shape
+        return f"{shape} (or complex, {', '.join(map(str, self.point_shape[:-1]))})"
 
     def __repr__(self) -> str:
         return self.name

@@ -14,10 +14,11 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 # Abscissae and weights of the 4 point Gauss rule on [0, 1]: exact to degree 7, so a divided difference over an
-# interval of NEAR (relative) errs by less than one rounding for every function used here.
+# interval of NEAR times the distance to the next singularity errs by less than one rounding.
 GAUSS = [(0.06943184420297371, 0.17392742256872693), (0.33000947820757187, 0.32607257743127307)]
 GAUSS += [(1 - x, w) for x, w in GAUSS]
 NEAR = 0.02
+Function = Callable[[Tensor], Tensor]
 
 
 class _SingularValues(torch.autograd.Function):
@@ -80,7 +81,12 @@ class _HermitianFunction(torch.autograd.Function):
         return Q @ (quotients * inner) @ Q.mH, inner.diagonal(dim1=-2, dim2=-1).real, None, None
 
 
-def _divided_differences(f: Callable[[Tensor], Tensor], values: Tensor, f_values: Tensor) -> Tensor:
+def one_more(x: Tensor) -> Tensor:
+    """1 + |x|: the room of functions that are smooth near the real line, with singularities about 1 away from it."""
+    return 1 + x.abs()
+
+
+def _divided_differences(f: Function, values: Tensor, f_values: Tensor, room: Function) -> Tensor:
     """(f(a) - f(b)) / (a - b) for all pairs of values, f' on average where they are near."""
     a, b = values.unsqueeze(-1), values.unsqueeze(-2)
     with torch.enable_grad():
@@ -88,16 +94,22 @@ def _divided_differences(f: Callable[[Tensor], Tensor], values: Tensor, f_values
         (slopes,) = torch.autograd.grad(f(points).sum(), points)
     mean_slope = sum(slopes[..., i] * w for i, (_, w) in enumerate(GAUSS))
     difference = a - b
-    near = difference.abs() < NEAR * (1 + a.abs())
+    near = difference.abs() < NEAR * room(a)
     quotient = (f_values.unsqueeze(-1) - f_values.unsqueeze(-2)) / torch.where(near, 1, difference)
     return torch.where(near, mean_slope, quotient)
 
 
-def hermitian_function(M: Tensor, f: Callable[[Tensor], Tensor]) -> Tensor:
-    """f(M) = Q diag(f(λ)) Q* for Hermitian M; f a smooth torch function, parameters of f get their gradients too."""
+def hermitian_function(M: Tensor, f: Function, room: Function = one_more) -> Tensor:
+    """f(M) = Q diag(f(λ)) Q* for Hermitian M; f a smooth torch function, parameters of f get their gradients too.
+
+    room(λ) > 0 is how far f goes on smoothly from λ: its distance to the next singularity, complex ones included.
+    """
     values, Q = torch.linalg.eigh(M.detach())
     f_values = f(values)
-    return _HermitianFunction.apply(M, f_values, Q, _divided_differences(f, values, f_values.detach()))
+    if not (M.requires_grad and torch.is_grad_enabled()):  # no slopes needed, nor to be had in inference mode
+        return (Q * f_values.unsqueeze(-2)) @ Q.mH
+    quotients = _divided_differences(f, values, f_values.detach(), room)
+    return _HermitianFunction.apply(M, f_values, Q, quotients)
 
 
 def exponential(M: Tensor) -> Tensor:
@@ -107,12 +119,12 @@ def exponential(M: Tensor) -> Tensor:
     return torch.matrix_exp(M.reshape(1, *M.shape[-2:]).expand(2, -1, -1))[0].reshape(M.shape)
 
 
-def odd_function(C: Tensor, f: Callable[[Tensor], Tensor]) -> Tensor:
+def odd_function(C: Tensor, f: Function, room: Function = one_more) -> Tensor:
     """U diag(f(σ)) V* for C = U diag(σ) V* and an odd f: a corner of f([[0, C], [C*, 0]])."""
     rows, columns = C.shape[-2:]
     zero = C.new_zeros(*C.shape[:-2], rows, rows), C.new_zeros(*C.shape[:-2], columns, columns)
     dilation = torch.cat([torch.cat([zero[0], C], -1), torch.cat([C.mH, zero[1]], -1)], -2)
-    return hermitian_function(dilation, f)[..., :rows, rows:]
+    return hermitian_function(dilation, f, room)[..., :rows, rows:]
 
 
 class _TakagiValues(torch.autograd.Function):
@@ -122,7 +134,7 @@ class _TakagiValues(torch.autograd.Function):
         top = torch.cat([A.real, A.imag], -1)
         real = torch.cat([top, torch.cat([A.imag, -A.real], -1)], -2)
         values, Q = torch.linalg.eigh(real)
-        values, Q = values.flip(-1)[..., :n].clamp(min=0), Q.flip(-1)[..., :n]
+        values, Q = values.flip(-1)[..., :n].clamp(min=0).abs(), Q.flip(-1)[..., :n]  # no -0
         K = torch.complex(Q[..., :n, :], Q[..., n:, :])
         # Columns of positive values are orthonormal already; those of zero values need not be: QR mends these alone.
         K, R = torch.linalg.qr(K)

@@ -111,9 +111,10 @@ class SymmetricSpace(Space):
     @final
     def gradient_at(self, p, gradient):
         """The lift is linear in ξ, so the gradient in the frame is its adjoint, divided by the weight of the metric."""
-        with torch.enable_grad():
-            xi = torch.zeros_like(gradient + p).requires_grad_()
-            (adjoint,) = torch.autograd.grad(self.lift(p.detach(), xi), xi, gradient.expand_as(xi))
+        with torch.inference_mode(False), torch.enable_grad():
+            at, given = (x.detach().clone() for x in torch.broadcast_tensors(p, gradient))
+            xi = torch.zeros_like(at).requires_grad_()
+            (adjoint,) = torch.autograd.grad(self.lift(at, xi), xi, given)
         return self.lift(p, adjoint / self._weight(p))
 
     @final
