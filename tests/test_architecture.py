@@ -14,6 +14,7 @@ BELOW = {  # what each room may import; weyl/__init__.py, lazily, all
     "kernels": "geometry",
     "graphs": "expression",
     "nn": "geometry kernels",
+    "bench": "geometry kernels",
     "embedding": "geometry graphs kernels expression",
     "training": "embedding geometry kernels graphs",
     "evaluation": "embedding kernels geometry graphs",
