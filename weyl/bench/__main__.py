@@ -12,7 +12,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser("python -m weyl.bench", description=__doc__)
     for option in fields(Request):
         kind, text = option.metadata["kind"], option.metadata["help"]
-        parser.add_argument(f"--{option.name}", type=kind, default=option.default, help=text)
+        how = {"action": "store_true"} if kind is bool else {"type": kind, "default": option.default}
+        parser.add_argument(f"--{option.name}", help=text, **how)
     parser.add_argument("--json", action="store_true", help="What it does anyway.")
     chosen = vars(parser.parse_args(arguments))
     chosen.pop("json")

@@ -15,7 +15,6 @@ from functools import partial
 from importlib.util import find_spec
 from tempfile import TemporaryDirectory
 from typing import Any
-from unittest import mock
 
 import torch
 from torch import Tensor
@@ -142,7 +141,7 @@ def _cases(request: Request, device: torch.device, threads: int) -> Iterator[Cas
     for expression in request.expressions(request.rank_list):
         for dtype in request.dtype_list:
             yield case("table", expression, dtype, count)
-    if request.picture is None:
+    if not request.with_curves:
         return
     dtype = request.dtype_list[-1]
     least = 2 if request.metric in ("fmin", "weighted") else 1  # where others have these
@@ -169,8 +168,15 @@ def _nothing_compiled(device: torch.device) -> Iterator[None]:
     if device.type != "cuda":
         yield
         return
-    with TemporaryDirectory() as folder, mock.patch.dict(os.environ, XDG_CACHE_HOME=folder):
-        yield
+    before = os.environ.get("XDG_CACHE_HOME")
+    with TemporaryDirectory() as folder:
+        os.environ["XDG_CACHE_HOME"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["XDG_CACHE_HOME"]
+            if before is not None:
+                os.environ["XDG_CACHE_HOME"] = before
 
 
 def measure(case: Case, rivals: Callable[[Tensor], list[Competitor]], repeats: int = 7) -> list[Row]:

@@ -34,6 +34,7 @@ class Request:
     picture: str | None = option(
         None, "Draw time against rank and batch size into this file (.png .pdf .svg)."
     )
+    curves: bool = option(False, "Measure the curves of the picture without drawing it.", bool)
 
     def __post_init__(self) -> None:
         for name in ("pairs", "threads", "repeats"):
@@ -46,6 +47,8 @@ class Request:
             raise ValueError("for sympa name its checkout: --sympa PATH")
         if self.against not in (None, "sympa", *RIVALS):
             raise ValueError(f"--against knows {', '.join(RIVALS)} (and --sympa PATH), not {self.against!r}")
+        if self.with_curves and not self.is_family:
+            raise ValueError(f"curves run over the ranks of a family: --space upper, not {self.space}")
         if self.picture is not None:
             self._check_picture(Path(self.picture))
         _ = self.rank_list, self.dtype_list
@@ -73,6 +76,10 @@ class Request:
         return dtypes
 
     @property
+    def with_curves(self) -> bool:
+        return self.curves or self.picture is not None
+
+    @property
     def is_family(self) -> bool:
         """Whether `space` is a name that takes a rank."""
         return "(" not in self.space
@@ -82,8 +89,6 @@ class Request:
         return [f"{self.space}({rank})" for rank in ranks] if self.is_family else [self.space]
 
     def _check_picture(self, path: Path) -> None:
-        if not self.is_family:
-            raise ValueError(f"--picture draws a family over its ranks: --space upper, not {self.space}")
         if path.suffix not in (".png", ".pdf", ".svg"):
             raise ValueError(f"--picture takes a file .png, .pdf or .svg, not {path}")
         if not path.absolute().parent.is_dir():

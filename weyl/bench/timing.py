@@ -58,3 +58,10 @@ def interleaved(
     while len(rounds) < FEWEST or (len(rounds) < repeats and time.perf_counter() - begun < limit):
         rounds.append([once(way, device) for way in ways])
     return [Timing(seconds) for seconds in zip(*rounds, strict=True)]
+
+
+def medians(ways: Sequence[Callable[[], Any]], repeats: int = 7) -> list[float]:
+    """Median seconds of each way; one untimed call of each comes first."""
+    for way in ways:
+        way()
+    return [timing.median for timing in interleaved(ways, repeats)]

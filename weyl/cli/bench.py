@@ -33,10 +33,13 @@ def pairs(
     against: Annotated[str | None, typer.Option(metavar="LIBRARY", help=TEXTS["against"])] = None,
     sympa: Annotated[str | None, typer.Option(metavar="PATH", help=TEXTS["sympa"])] = None,
     picture: Annotated[str | None, typer.Option(metavar="FILE", help=TEXTS["picture"])] = None,
+    curves: Annotated[bool, typer.Option("--curves", help=TEXTS["curves"])] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")] = False,
 ) -> None:
     """Time distances of pairs and their gradients: medians of interleaved repeats."""
-    request = Request(space, metric, ranks, dtype, device, pairs, threads, repeats, against, sympa, picture)
+    request = Request(
+        space, metric, ranks, dtype, device, pairs, threads, repeats, against, sympa, picture, curves
+    )
     from weyl.bench.pairs import run
 
     rows = run(request, _show if sys.stderr.isatty() else lambda text: None)
