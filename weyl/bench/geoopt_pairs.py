@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import torch
@@ -34,10 +36,10 @@ def siegel(library: str, space: Space, metric: str) -> tuple[str, str]:
     return family, METRICS[metric]
 
 
-def check() -> None:
-    """Raises where geoopt is not installed."""
+def library() -> ModuleType:
+    """geoopt, where it is installed."""
     try:
-        import geoopt  # noqa: F401
+        return importlib.import_module("geoopt")
     except ImportError:
         raise ImportError("geoopt is not installed: pip install 'weyl[geoopt]'") from None
 
@@ -45,11 +47,9 @@ def check() -> None:
 def competitor(space: Space, metric: str, points: Tensor) -> Competitor:
     """geoopt on copies of these points (n, rank, rank, 2), in the complex dtype of the same width."""
     family, kind = siegel("geoopt", space, metric)
-    check()
-    import geoopt
-    from geoopt.manifolds.siegel.vvd_metrics import SiegelMetricType
-
-    manifold = getattr(geoopt.manifolds, MANIFOLDS[family])(metric=SiegelMetricType[kind], rank=space.rank)
+    manifolds = library().manifolds
+    metric_type = manifolds.siegel.vvd_metrics.SiegelMetricType[kind]
+    manifold = getattr(manifolds, MANIFOLDS[family])(metric=metric_type, rank=space.rank)
     manifold = manifold.to(points)
     Z = torch.view_as_complex(points.contiguous()).clone().requires_grad_()
     return Competitor("geoopt", Z, manifold.dist)

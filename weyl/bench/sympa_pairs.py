@@ -36,7 +36,7 @@ def load(path: str | Path) -> ModuleType:
     folder = Path(path).expanduser().resolve()
     if not (folder / "sympa" / "manifolds" / "upper_half.py").is_file():
         raise ValueError(f"{path} is no checkout of sympa: it has no sympa/manifolds/upper_half.py")
-    geoopt_pairs.check()  # sympa stands on it
+    geoopt_pairs.library()  # sympa stands on it
     dtype = torch.get_default_dtype()
     sys.path.insert(0, str(folder))
     try:
