@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 import weyl
-from benchmarks.interleaved import medians
+from weyl.bench.timing import medians
 
 SPACES = (
     "upper(2)",

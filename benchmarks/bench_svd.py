@@ -2,7 +2,7 @@
 
 import torch
 
-from benchmarks.interleaved import medians
+from weyl.bench.timing import medians
 from weyl.kernels import native
 
 RANKS = (1, 2, 3, 4, 6, 8, 17, 33)

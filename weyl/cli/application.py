@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from weyl.cli import spaces
+from weyl.cli import bench, spaces
 
 application = typer.Typer(
     add_completion=False,
@@ -15,6 +15,7 @@ application = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 application.command("spaces")(spaces.command)
+application.add_typer(bench.application, name="bench")
 
 
 @application.callback(invoke_without_command=True)
