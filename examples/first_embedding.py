@@ -100,7 +100,7 @@ def draw(edges: list, goal: torch.Tensor, points: torch.Tensor, picture: str) ->
     right.set(xlim=(0, top), ylim=(0, top * 0.75), xlabel="$v_1$", ylabel="$v_2$")
     right.set_aspect("equal")
     right.set_title("vector distances of all pairs, in the Weyl chamber", fontsize=11)
-    figure.colorbar(dots, ax=right, shrink=0.8, label="graph distance")
+    figure.colorbar(dots, ax=right, shrink=0.65, label="graph distance")
     figure.savefig(picture, dpi=130)
 
 

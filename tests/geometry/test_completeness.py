@@ -13,7 +13,7 @@ import pytest
 import weyl.geometry
 from weyl import space
 from weyl.expression import parse
-from weyl.geometry import METRICS, SPACES, Space, interpolated, table
+from weyl.geometry import METRICS, SPACES, Space, interpolated, product, table
 from weyl.geometry.norms import Norm
 
 HERE = Path(__file__).parent
@@ -89,6 +89,11 @@ def test_a_name_reads_back_as_the_same_space(name):
 def test_a_name_keeps_all_digits_of_a_curvature(k):
     for made in (interpolated(3, k), space(f"ball(1, 2, k={k!r})"), space(f"antisymmetric(3, k={k!r})")):
         assert float(made.k) == float(space(made.name).k) == k
+
+
+def test_factors_may_be_named():
+    assert product("upper(2)", space("sphere(2)")).name == "product(upper(2), sphere(2))"
+    assert SPACES["power"]("upper(2)", 3).name == "power(upper(2), 3)"
 
 
 def value(formula, **letters):

@@ -213,7 +213,6 @@ def test_both_ends_of_a_distance_have_their_gradients(text, metric):
         torch.testing.assert_close(slope, -made.distance(p, q, metric))  # norms are homogeneous of degree one
 
 
-# ── drawing ──────────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("text", SPACES)
 def test_inference_mode_changes_nothing(text):
     made = space(text)
@@ -235,6 +234,7 @@ def test_inference_mode_changes_nothing(text):
         torch.testing.assert_close(ours, expected.detach(), rtol=1e-13, atol=1e-13)
 
 
+# ── drawing ──────────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("text", SPACES)
 def test_seeds_reproduce(text):
     made = space(text)

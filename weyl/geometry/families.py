@@ -137,19 +137,20 @@ def quaternionic_hyperbolic(n: int) -> MatrixBall:
     return MatrixBall(f"quaternionic_hyperbolic({_whole(n, 'dimension')})", 1, n, QUATERNION, "free", -1.0)
 
 
-def product(*factors: Space, combine: str = "concatenate") -> Product:
+def product(*factors: str | Space, combine: str = "concatenate") -> Product:
     """A product; norms act on the concatenated vector, or combine="pythagoras" as in the paper."""
     if not factors:
         raise ValueError("a product needs at least one factor")
     return Product(*(_symmetric(factor) for factor in factors), combine=combine)
 
 
-def power(factor: Space, m: int) -> Power:
+def power(factor: str | Space, m: int) -> Power:
     """m copies of one space."""
     return Power(_symmetric(factor), _whole(m, "the number of copies"))
 
 
 def _symmetric(factor: object) -> SymmetricSpace:
+    factor = space(factor) if isinstance(factor, str) else factor
     if not isinstance(factor, SymmetricSpace):
         raise ValueError(f"expected a space such as upper(2), got {factor!r}")
     return factor

@@ -94,7 +94,8 @@ class GeooptManifold(_geoopt.Manifold):
 class FromGeoopt(Space):
     """A geoopt manifold as a space of ours: one component of distance, and what geoopt offers of the geometry.
 
-    Complex manifolds have a point shape that ends in 2 here, like our own complex spaces.
+    Complex manifolds have a point shape that ends in 2 here, like our own complex spaces. A retraction of first order,
+    as of geoopt's balls, stays one: check_space names it.
     """
 
     def __init__(self, manifold: Any, point_shape: tuple[int, ...], dim: int, complex_points: bool = False):
