@@ -146,7 +146,9 @@ def vector(part: Part, p: Tensor, q: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         apart = size > 0
         unit = torch.where(apart, size, 1)
         beyond = apart & (shift > 0)
-        shrink = torch.exp(torch.where(beyond, height + unit.log() - shift, torch.where(apart, height / 2, 0)))
+        shrink = torch.exp(
+            torch.where(beyond, height + unit.log() - shift, torch.where(apart, height / 2, 0))
+        )
         flat = shrink / 2 * torch.where(beyond, across / unit, shrink * across)
         up, down = torch.exp(half - shift), torch.exp(-half - shift)
         rise = torch.where(half.abs() < 1, torch.sinh(half.clamp(-1, 1)), (up - down) / 2)
