@@ -2,6 +2,7 @@
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
+GPU_PYTHON ?= $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
 
 # A copied or moved checkout gets a stamp of another name, so that it does not use the .venv of the first.
 STAMP := .venv/installed-$(shell pwd | cksum | cut -d' ' -f1)
@@ -14,10 +15,10 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench sanitize clean again
+.PHONY: help setup demo test test-gpu check bench sanitize clean again
 
 help:  ## this list
-	@awk -F ':.*## *' '/^[a-z]+:.*##/ { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## *' '/^[a-z-]+:.*##/ { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP)  ## .venv with the package installed in place; then: .venv/bin/weyl
 
@@ -26,6 +27,10 @@ demo: $(STAMP)  ## a first embedding of a built-in graph, with scores and a pict
 
 test: $(STAMP)  ## all tests; make test ARGS="tests/kernels -k zero" for some
 	$(BIN)/python -m pytest $(ARGS)
+
+test-gpu:  ## the kernels' tests on a CUDA device; needs torch, numpy and pytest, no installation, compiler or network
+	@$(GPU_PYTHON) -c "import sys, torch; torch.cuda.is_available() or sys.exit('make test-gpu: torch sees no CUDA device')"
+	PYTHONPATH=. $(GPU_PYTHON) -m pytest tests/kernels -k cuda $(ARGS)
 
 check: $(STAMP)  ## lint, format, types
 	$(BIN)/ruff check .
@@ -43,6 +48,12 @@ sanitize:  ## the native code under the address, undefined-behaviour and thread 
 	$(CXX) -std=c++17 -g -O1 -fsanitize=thread \
 		native/svd_variant.cpp tests/native/check_svd.cpp -Inative -pthread -o build/check_svd_thread
 	build/check_svd_thread
+	$(CXX) -std=c++17 -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all \
+		native/pair_variant.cpp tests/native/check_pairs.cpp -Inative -pthread -o build/check_pairs_address
+	build/check_pairs_address
+	$(CXX) -std=c++17 -g -O1 -fsanitize=thread \
+		native/pair_variant.cpp tests/native/check_pairs.cpp -Inative -pthread -o build/check_pairs_thread
+	build/check_pairs_thread
 
 clean:  ## removes .venv and everything built
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -49,13 +49,13 @@ template <class Lane_, int kind, int fixed_rows> struct VectorPair {
             Lane mantissa, exponent;
             split_exponent(scale, mantissa, exponent);
             const Lane height = Lane(Real(-0.5)) * (p[last] + q[last]);
-            const Lane rise = height - Lane(Real(0.6931471805599453)) * exponent;
+            const Lane rise = select(Lane(0) < largest, height - Lane(Real(0.6931471805599453)) * exponent, Lane(0));
             const Lane shift = maximum(maximum(modulus(half), rise) - Lane(40), Lane(0));
             const auto beyond = shift > Lane(0);
-            const Lane shrink = Lane(Real(0.5)) * exponential(select(beyond, rise - shift, height)) *
-                                select(beyond, scale, Lane(1));
+            const Lane shrink = exponential(select(beyond, rise - shift, Lane(Real(0.5)) * height));
+            const Lane inner = Lane(Real(0.5)) * select(beyond, scale, shrink);
             WEYL_UNROLL
-            for (int i = 0; i < last; ++i) step[i] = shrink * step[i];
+            for (int i = 0; i < last; ++i) step[i] = shrink * (inner * step[i]);
             const Lane up = exponential(half - shift), down = exponential(Lane(0) - half - shift);
             step[last] = sine_hyperbolic(half, up, down);
             const Lane s = normalise();

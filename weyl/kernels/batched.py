@@ -141,10 +141,15 @@ def vector(part: Part, p: Tensor, q: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         half = (p[..., -1:] - q[..., -1:]) / 2
         height, across = -(p[..., -1:] + q[..., -1:]) / 2, (p - q)[..., :-1]
         # Far points: e^shift is left out of sinh(v/2), beyond where e^-v counts, before anything overflows.
-        size = (lengths(across) if across.numel() else torch.zeros_like(half)).clamp(min=1e-30)
+        size = lengths(across) if across.numel() else torch.zeros_like(half)
         shift = (torch.maximum(height + size.log(), half.abs()) - 40).clamp(min=0)
-        unit = torch.where(shift > 0, size, 1)
-        flat = torch.exp(height + unit.log() - shift) / 2 * (across / unit)
+        apart = size > 0
+        unit = torch.where(apart, size, 1)
+        beyond = apart & (shift > 0)
+        shrink = torch.exp(
+            torch.where(beyond, height + unit.log() - shift, torch.where(apart, height / 2, 0))
+        )
+        flat = shrink / 2 * torch.where(beyond, across / unit, shrink * across)
         up, down = torch.exp(half - shift), torch.exp(-half - shift)
         rise = torch.where(half.abs() < 1, torch.sinh(half.clamp(-1, 1)), (up - down) / 2)
         step = torch.cat([flat, rise], -1)

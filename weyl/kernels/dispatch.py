@@ -200,6 +200,11 @@ class PairKernel:
             gap = max(gap, some.gap)
         return totals, extras, gap
 
+    def learned(self) -> list[Tensor]:
+        """What the sums behind the gradients belong to: the weights of a norm that learns them, then curvatures."""
+        weights = [self.norm_layout.weights()] if self.norm_layout.learned else []
+        return weights + [part.curvature for part in self.layout.curvatures if part.curvature is not None]
+
     def _zeros(self, nodes: Tensor) -> tuple[Tensor, Tensor]:
         totals = nodes.new_zeros(len(nodes), self.layout.gradient_size)
         return totals, torch.zeros(self.extras, dtype=torch.float64, device=nodes.device)
