@@ -34,9 +34,9 @@ CURVE_RANKS = (1, 2, 3, 4, 6, 8, 12, 17, 24, 32)
 CURVE_PAIRS = 1024  # the paper's batch
 CURVE_BATCHES = {"cpu": tuple(4**k for k in range(2, 10)), "cuda": tuple(4**k for k in range(2, 12))}
 SHORTEST = 0.02  # seconds that one measurement takes at least, by repeating the call
-THEIRS = 0.7  # seconds that one measurement of another library takes at most, by taking fewer pairs
+THEIRS = 0.5  # seconds that one measurement of another library takes at most, by taking fewer pairs
 THEIR_BATCH = 65_535  # pairs of one call: above, geoopt fails on a GPU and takes seconds on a CPU
-LIMIT = {"table": 15.0, "rank": 3.0, "batch": 3.0}  # seconds for the rounds of a case
+LIMIT = {"table": 10.0, "rank": 3.0, "batch": 3.0}  # seconds for the rounds of a case
 
 Row = dict[str, Any]
 Progress = Callable[[str], None]

@@ -60,9 +60,9 @@ def _registers(dtype: torch.dtype, device: torch.device) -> Peak:
     module = nvrtc.load(source, {}, properties)
     blocks = properties.multi_processor_count * BLOCKS_A_MULTIPROCESSOR
     out = torch.tensor([0.999, 0.001, 0.0], dtype=dtype, device=device)
-    arguments = [ctypes.c_int64(out.data_ptr()), ctypes.c_int(STEPS)]
 
     def run() -> None:
+        arguments = [ctypes.c_int64(out.data_ptr()), ctypes.c_int(STEPS)]
         with torch.cuda.device(device):
             module.launch("multiply_adds", blocks, THREADS, 0, arguments)
 
