@@ -7,13 +7,17 @@ from typing import Annotated
 
 import typer
 
-from weyl.cli import spaces
+from weyl.cli import distance, evaluate, export, neighbors, spaces
 
 application = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+application.command("evaluate")(evaluate.command)
+application.command("neighbors")(neighbors.command)
+application.command("distance")(distance.command)
+application.command("export")(export.command)
 application.command("spaces")(spaces.command)
 
 
