@@ -79,6 +79,8 @@ std::vector<std::string> instruction_sets() {
 
 namespace weyl {
 void bind_pairs(nb::module_& module);  // pairs_module.cpp
+void bind_nodes(nb::module_& module);  // nodes_module.cpp
+void bind_graphs(nb::module_& module);  // graphs_module.cpp
 }
 
 NB_MODULE(_native, module) {
@@ -89,4 +91,6 @@ NB_MODULE(_native, module) {
                "complex numbers as a last axis of 2.");
     module.def("instruction_sets", &instruction_sets, "Those this machine can run, best first.");
     weyl::bind_pairs(module);
+    weyl::bind_nodes(module);
+    weyl::bind_graphs(module);
 }

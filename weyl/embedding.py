@@ -23,7 +23,9 @@ from weyl.placing import place
 from weyl.scores import Scores
 
 BLOCK = 1 << 20  # pairs measured at once
-WIDEST_GAP = 12.0  # between components of v: e^gap digits are lost beyond it in float64, so the exact geometry takes over
+WIDEST_GAP = (
+    12.0  # between components of v: the kernel errs by e^gap · 2^-53, beyond it geometry measures, exactly
+)
 
 
 class Embedding:
@@ -170,6 +172,7 @@ class Embedding:
         v = self.records.new_empty(len(first), self.kernel.layout.components)
         for block in blocks(len(first), BLOCK):
             found = self.kernel.forward(self.records, first[block], second[block], vectors=True)
+            assert found.vectors is not None
             d[block], v[block] = found.distances, found.vectors
         if len(v):
             far = (v.amax(-1) - v.amin(-1) > WIDEST_GAP).nonzero().squeeze(-1)
@@ -198,13 +201,11 @@ class Embedding:
                     f"add: the distance to {known!r} must be positive and finite, got {distances[known]!r}"
                 )
         known_points = self.points[rows].to(torch.float64)
-        point = place(self.kernel, known_points, goals.to(known_points.device) / self.scale)
+        point = place(self.space, self.norm, known_points, goals.to(known_points.device) / self.scale)
         points = torch.cat([self.points, point.to(self.points.dtype).unsqueeze(0)])
         return self._with(points=points, nodes=[*self.nodes, name], scores=None, fingerprint="")
 
-    def to(
-        self, dtype: torch.dtype | None = None, device: torch.device | str | None = None
-    ) -> Embedding:
+    def to(self, dtype: torch.dtype | None = None, device: torch.device | str | None = None) -> Embedding:
         """The same embedding with its points in another dtype, on another device."""
         return self._with(points=self.points.to(device=device, dtype=dtype or self.points.dtype))
 

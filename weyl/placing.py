@@ -7,7 +7,10 @@ import math
 import torch
 from torch import Tensor
 
+from weyl.geometry import SymmetricSpace
+from weyl.geometry.norms import BoundNorm
 from weyl.kernels.dispatch import PairKernel
+from weyl.kernels.threads import one_torch_thread
 
 STARTS = 24  # points tried at first, around the nearest known ones
 KEPT = 4  # of them, that are followed to the end
@@ -17,22 +20,23 @@ RATE = 0.2  # of the first steps, as a share of the smallest distance
 BETAS = (0.8, 0.95)  # Adam's, short: there are few steps
 
 
-def place(kernel: PairKernel, known: Tensor, goals: Tensor) -> Tensor:
+def place(space: SymmetricSpace, norm: BoundNorm, known: Tensor, goals: Tensor) -> Tensor:
     """The point p that minimises mean |d(p, known) - goal| / goal: (*point_shape), float64, deterministic.
 
     `known` (m, *point_shape) in float64, `goals` (m,) in units of the space, positive.
     """
-    starts = _around(kernel, known, goals)
-    some = torch.linspace(0, len(known) - 1, min(len(known), SCOUTED), device=known.device).long()
-    scouted, loss = _descend(kernel, starts, known[some], goals[some], SCOUTING)
-    best = scouted[loss.argsort(stable=True)[:KEPT]]
-    found, loss = _descend(kernel, best, known, goals, STEPS)
+    kernel = PairKernel(space, norm, torch.float64, known.device, threads=torch.get_num_threads())
+    with one_torch_thread():
+        starts = _around(space, known, goals)
+        some = torch.linspace(0, len(known) - 1, min(len(known), SCOUTED), device=known.device).long()
+        scouted, loss = _descend(kernel, starts, known[some], goals[some], SCOUTING)
+        best = scouted[loss.argsort(stable=True)[:KEPT]]
+        found, loss = _descend(kernel, best, known, goals, STEPS)
     return found[loss.argmin()]
 
 
-def _around(kernel: PairKernel, known: Tensor, goals: Tensor) -> Tensor:
+def _around(space: SymmetricSpace, known: Tensor, goals: Tensor) -> Tensor:
     """Starts at the right distance, up to the norm, from the nearest known points, in drawn directions."""
-    space = kernel.space
     nearest = goals.argsort(stable=True)[: STARTS // 3]
     at = nearest.repeat(math.ceil(STARTS / len(nearest)))[:STARTS]
     p = known[at]

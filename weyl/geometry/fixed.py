@@ -12,7 +12,7 @@ LEARNED = ('k="learn"', "k=<tensor>")  # how a curvature that is no number stand
 
 
 def fixed_space(learned: Space) -> SymmetricSpace:
-    """The same space with every learned curvature as a given number: made from its name, equal to what `space` makes."""
+    """The same space, made from its name, with every learned curvature as a given number."""
     made = space(fixed_name(learned))
     if not isinstance(made, SymmetricSpace) or made.point_shape != learned.point_shape:
         raise ValueError(f"{learned.name}: no expression makes this space")

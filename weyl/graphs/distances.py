@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from . import native
 from .graph import Graph
 from .graph import graph as make_graph
 
@@ -17,7 +17,10 @@ LIMIT_BYTES = 1 << 30  # all pairs of 32,000 nodes at one byte each
 SAMPLE_SHARE = (
     4  # beyond the limit, rows fill a quarter of it: a thousand sources of a hundred thousand nodes
 )
-BLOCK_BYTES = 1 << 25  # of rows made between two looks at the keyboard
+LONGEST = np.iinfo(np.uint16).max - 1  # steps
+NATIVE_SOURCES = 512  # searched at once by one thread, see native/breadth_first.hpp
+SCIPY_SOURCES = 64
+BLOCK_BYTES = 1 << 26  # of rows filled between two looks at the keyboard
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,18 +109,40 @@ def graph_distances(
 
 
 def _dtype(graph: Graph, limit_bytes: int) -> np.dtype:
+    """The narrowest integers that can hold every number of steps; for lengths float64 where all pairs fit."""
     if graph.weights is None:
         return np.dtype(np.uint8 if _span(graph) < 255 else np.uint16)
     return np.dtype(np.float64 if 8 * len(graph) ** 2 <= limit_bytes else np.float32)
 
 
 def _span(graph: Graph) -> int:
-    """A bound on the diameter: twice the depth of a search from one node of every component."""
-    from scipy.sparse.csgraph import dijkstra
+    """A bound on the diameter: twice the depth of a search from the first node of every component, at most 65534."""
+    first = np.unique(graph.components, return_index=True)[1]
+    depth = _steps_from(graph, first)
+    if depth > LONGEST:
+        raise ValueError(
+            f"{graph.name}: a path of {depth:,} steps is longer than distances can be, {LONGEST:,}"
+        )
+    return 2 * depth
 
-    _, roots = np.unique(graph.components, return_index=True)
-    depth = dijkstra(graph.adjacency, directed=False, unweighted=True, indices=roots, min_only=True)
-    return int(2 * depth.max())
+
+def _steps_from(graph: Graph, nodes: np.ndarray) -> int:
+    """The number of steps after which a search from all the nodes together has seen the graph."""
+    starts, targets = graph.adjacency.indptr, graph.adjacency.indices
+    fresh = np.zeros(len(graph), bool)
+    seen = fresh.copy()
+    seen[nodes] = True
+    depth = 0
+    while True:
+        counts = starts[nodes + 1] - starts[nodes]
+        arcs = np.repeat(starts[nodes] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        near = targets[arcs]
+        fresh[near[~seen[near]]] = True
+        nodes = np.flatnonzero(fresh)
+        if not len(nodes):
+            return depth
+        fresh[nodes], seen[nodes] = False, True
+        depth += 1
 
 
 def _chosen(graph: Graph, sources: Any, limit_bytes: int, dtype: np.dtype, seed: int) -> np.ndarray:
@@ -137,14 +162,38 @@ def _rows(graph: Graph, sources: np.ndarray, dtype: np.dtype, threads: int | Non
     if graph.given:
         return _given_rows(graph, sources, dtype)
     rows = np.empty((len(sources), len(graph)), dtype)
-    for block in _blocks(len(sources), rows):
-        rows[block] = _scipy_rows(graph, sources[block], dtype)
+    compiled = native.extension()
+    order = _neighbouring(graph, sources)
+    count = native.thread_count(threads)
+    size = max(count * NATIVE_SOURCES, BLOCK_BYTES // rows[0].nbytes) if compiled else SCIPY_SOURCES
+    for first in range(0, len(order), size):  # in blocks, so that Ctrl-C is met
+        block = order[first : first + size]
+        if compiled is None:
+            rows[block] = _scipy_rows(graph, sources[block], dtype)
+        elif not native.fill_rows(compiled, graph.adjacency, sources, block, rows, count):
+            raise ValueError(f"{graph.name}: a path is longer than {LONGEST:,} steps")
+    if graph.weights is not None and len(sources) == len(graph):
+        _symmetrise(rows)
     return rows
 
 
-def _blocks(count: int, rows: np.ndarray) -> Iterator[slice]:
-    size = max(1, BLOCK_BYTES // (8 * rows.shape[1]))
-    return (slice(first, min(first + size, count)) for first in range(0, count, size))
+def _neighbouring(graph: Graph, sources: np.ndarray) -> np.ndarray:
+    """The sources in an order in which near ones come together: their searches then walk through the same nodes."""
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    place = np.empty(len(graph), np.int64)
+    place[reverse_cuthill_mckee(graph.adjacency, symmetric_mode=True)] = np.arange(len(graph))
+    return np.argsort(place[sources])
+
+
+def _symmetrise(rows: np.ndarray) -> None:
+    """The smaller of d(i, j) and d(j, i): sums along a path differ in their last digit with the end they start from."""
+    size = 1024
+    for a in range(0, len(rows), size):
+        for b in range(a, len(rows), size):
+            upper, lower = rows[a : a + size, b : b + size], rows[b : b + size, a : a + size]
+            least = np.minimum(upper, lower.T)
+            upper[...], lower[...] = least, least.T
 
 
 def _given_rows(graph: Graph, sources: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -82,6 +82,10 @@ class PairKernel:
             )
         return wanted
 
+    def to(self, dtype: torch.dtype) -> PairKernel:
+        """The same kernel, with the same learned weights and curvature, for another dtype."""
+        return PairKernel(self.space, self.norm, dtype, self.device, self.threads, self.backend)
+
     # ── what a trainer calls ─────────────────────────────────────────────────────────────────────────────────────
     def nodes(self, points: Tensor, check: bool = True) -> Tensor:
         """The records of points (n, *point_shape), made once for all pairs: (n, node_size).

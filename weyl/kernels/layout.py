@@ -162,6 +162,23 @@ class Part:
             return torch.cat([*triangles, flattened(Z, 2), flattened(S, 2)], -1)
         return p
 
+    def points(self, record: Tensor) -> Tensor:
+        """Points (n, *point_shape) of node records of a half space: L L*, and X beside it."""
+        assert isinstance(self.space, HalfSpace)
+        size = self.shape[0]
+        i, j = lower(size)
+        below = record[:, 2 * size : 2 * size + len(i) * (1 + (self.is_complex and self.kind == "positive"))]
+        entries = torch.view_as_complex(below.unflatten(-1, (-1, 2)).contiguous()) if below.shape[1] > len(i) else below
+        L = torch.diag_embed(record[:, size : 2 * size].to(entries.dtype))
+        L[:, i, j] = entries
+        if self.kind == "positive":
+            return self.space.storage(L @ L.mH)
+        X = torch.zeros_like(L)
+        i, j = torch.triu_indices(size, size)
+        X[:, i, j] = X[:, j, i] = record[:, 2 * size + below.shape[1] :]
+        Y = L @ L.mT
+        return torch.stack([X, (Y + Y.mT) / 2], -1)
+
     @cached_property
     def _unpack(self) -> Tensor:
         """(gradient_size, entries of a point): the linear map from kept entries to a tangent vector at o."""
@@ -212,14 +229,14 @@ def _packed(L: Tensor) -> Tensor:
     return torch.cat([1 / diagonal, diagonal, flattened(L[:, i, j], 1)], -1)
 
 
-def _leaves(space: Space, points: Tensor) -> Iterator[tuple[Space, Tensor]]:
+def leaves(space: Space, points: Tensor) -> Iterator[tuple[Space, Tensor]]:
     """The irreducible parts of a space, each with its part of points (n, *point_shape)."""
     if isinstance(space, Product):
         for factor, part in space.parts(points):
-            yield from _leaves(factor, part)
+            yield from leaves(factor, part)
     elif isinstance(space, Power):
         for index in range(space.count):
-            yield from _leaves(space.factor, points[:, index])
+            yield from leaves(space.factor, points[:, index])
     else:
         yield space, points
 
@@ -238,7 +255,7 @@ class Layout:
     def __init__(self, space: SymmetricSpace):
         self.space, self.parts = space, []
         nodes = gradients = components = 0
-        for leaf, _ in _leaves(space, torch.empty(0, *space.point_shape)):
+        for leaf, _ in leaves(space, torch.empty(0, *space.point_shape)):
             kind = _kind(leaf)
             if kind is None or not isinstance(leaf, SymmetricSpace):
                 raise ValueError(f"no pair kernel covers {leaf}")
@@ -252,7 +269,7 @@ class Layout:
     @torch.no_grad()
     def nodes(self, points: Tensor) -> Tensor:
         """Records (n, node_size) of points (n, *point_shape), computed in float64, in the dtype of the points."""
-        pieces = _leaves(self.space, points.detach().to(torch.float64))
+        pieces = leaves(self.space, points.detach().to(torch.float64))
         records = [part.record(p) for part, (_, p) in zip(self.parts, pieces, strict=True)]
         return torch.cat(records, -1).to(points.dtype).contiguous()
 
@@ -263,7 +280,7 @@ class Layout:
 
     def frame_gradient(self, points: Tensor, gradients: Tensor) -> Tensor:
         """The Riemannian gradient at every node in its frame, a tangent vector at o: (n, *point_shape)."""
-        pieces = _leaves(self.space, points.detach().to(torch.float64))
+        pieces = leaves(self.space, points.detach().to(torch.float64))
         tangents = [
             part.space.pull(p, x.to(p)) if part.kind == "sphere" else x
             for part, x, (_, p) in zip(self.parts, self.tangents(gradients), pieces, strict=True)

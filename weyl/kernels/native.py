@@ -144,3 +144,22 @@ def accumulate(
     extension.accumulate(
         gradients, first, second, upstream, totals, extras, threads or torch.get_num_threads()
     )
+
+
+def move(
+    records: Tensor,
+    steps: Tensor,
+    kind: int,
+    is_complex: bool,
+    size: int,
+    block: int,
+    unimodular: bool,
+    longest: float,
+    threads: int | None = None,
+) -> None:
+    """Moves nodes of a half space along tangent vectors in their frames; records (n, node_size) change in place."""
+    extension = _extension()
+    assert extension is not None, "no compiled kernel: whoever moves nodes chose wrongly"
+    extension.move(
+        records, steps, kind, is_complex, size, block, 0, 0, unimodular, longest, threads or torch.get_num_threads()
+    )

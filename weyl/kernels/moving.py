@@ -1,0 +1,129 @@
+"""Points on the move: every node is carried along a tangent vector in its own frame, and its kernel record with it.
+
+Half spaces (Siegel, positive definite) live as frames, and the compiled kernel multiplies the frame itself: no point is
+ever formed, so nothing has to be projected back. All other spaces move their points by the geometry. Float64 throughout;
+the pair kernels read records of the dtype they were made for.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import torch
+from torch import Tensor
+
+from weyl.geometry.half_space import HalfSpace
+
+from . import native
+from .layout import KINDS, Layout, Part, leaves
+
+LONGEST_STEP = 1.0  # the fast retraction is right to third order, and stays inside, for steps no longer than this
+
+
+class _Frames:
+    """The nodes in one half space, as records that are moved in place."""
+
+    def __init__(self, part: Part, points: Tensor, threads: int | None):
+        self.part, self.threads = part, threads
+        self.state = part.record(points).contiguous()
+
+    @property
+    def width(self) -> int:
+        return self.part.gradient_size
+
+    def coordinates(self, totals: Tensor) -> Tensor:
+        return totals
+
+    def advance(self, step: Tensor) -> None:
+        part = self.part
+        assert isinstance(part.space, HalfSpace)
+        native.move(
+            self.state, step, KINDS[part.kind], part.is_complex, part.shape[0], part.block,
+            part.space.unimodular, LONGEST_STEP, self.threads,
+        )  # fmt: skip
+
+    def record(self) -> Tensor:
+        return self.state
+
+    def points(self) -> Tensor:
+        return self.part.points(self.state)
+
+
+class _Points:
+    """The nodes in any other space, as points."""
+
+    def __init__(self, part: Part, points: Tensor, exact: bool):
+        self.part, self.space, self.exact = part, part.space, exact
+        self.state = points
+
+    @property
+    def width(self) -> int:
+        return prod(self.space.point_shape)
+
+    def coordinates(self, totals: Tensor) -> Tensor:
+        x = self.part.tangent(totals)
+        if self.part.kind == "sphere":
+            x = self.space.pull(self.state, x)
+        return x.flatten(1)
+
+    def advance(self, step: Tensor) -> None:
+        xi = step.unflatten(1, self.space.point_shape)
+        length = xi.flatten(1).norm(dim=1).clamp(min=LONGEST_STEP).reshape(-1, *[1] * len(self.space.point_shape))
+        xi = self.space.pull(self.space.origin().to(xi).expand_as(xi), xi * (LONGEST_STEP / length))
+        at_o = self.space.exp_o(xi) if self.exact else self.space.retract_o(xi)
+        self.state = self.space.move(self.space.frame(self.state), at_o)
+
+    def record(self) -> Tensor:
+        return self.part.record(self.state)
+
+    def points(self) -> Tensor:
+        return self.state
+
+
+class MovingPoints:
+    """The points (n, *point_shape) of all nodes, moved in frames; `exact` follows geodesics instead of the retraction."""
+
+    def __init__(self, layout: Layout, points: Tensor, *, exact: bool = False, threads: int | None = None):
+        self.layout = layout
+        self.parts: list[_Frames | _Points] = []
+        for part, (_, p) in zip(layout.parts, leaves(layout.space, points.detach().to(torch.float64)), strict=True):
+            compiled = part.kind in ("siegel", "positive") and p.device.type == "cpu" and native.available()
+            if compiled and not exact:
+                self.parts.append(_Frames(part, p, threads))
+            else:
+                self.parts.append(_Points(part, p.clone(), exact))
+        self.widths = [part.width for part in self.parts]
+
+    def coordinates(self, totals: Tensor) -> Tensor:
+        """Sums of pair gradients (n, gradient_size) as coordinates of the gradient in the frames (n, width), float64."""
+        pieces = totals.to(torch.float64).split([part.gradient_size for part in self.layout.parts], 1)
+        found = [part.coordinates(piece) for part, piece in zip(self.parts, pieces, strict=True)]
+        return found[0] if len(found) == 1 else torch.cat(found, 1)
+
+    def advance(self, step: Tensor) -> None:
+        """Moves every node along a tangent vector in its frame (n, width)."""
+        for part, piece in zip(self.parts, step.split(self.widths, 1), strict=True):
+            part.advance(piece.contiguous())
+
+    def records(self, dtype: torch.dtype) -> Tensor:
+        """What the pair kernels read: (n, node_size)."""
+        found = [part.record() for part in self.parts]
+        return (found[0] if len(found) == 1 else torch.cat(found, 1)).to(dtype).contiguous()
+
+    def points(self) -> Tensor:
+        """The points (n, *point_shape), float64."""
+        found = [part.points() for part in self.parts]
+        if len(found) == 1 and found[0].shape[1:] == self.layout.space.point_shape:
+            return found[0].clone()
+        return torch.cat([x.flatten(1) for x in found], 1).unflatten(1, self.layout.space.point_shape)
+
+    @property
+    def state(self) -> list[Tensor]:
+        """What a checkpoint keeps."""
+        return [part.state for part in self.parts]
+
+    @state.setter
+    def state(self, kept: list[Tensor]) -> None:
+        for part, value in zip(self.parts, kept, strict=True):
+            part.state = value.to(part.state).clone()
+

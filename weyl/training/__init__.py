@@ -1,0 +1,1 @@
+"""From distances in a graph to points of a space: objectives, optimisers in frames, schedules, and the loop."""
