@@ -84,7 +84,7 @@ def test_version_of_a_package_that_is_not_installed(monkeypatch, capsys):
 @pytest.mark.parametrize(
     "arguments, line",
     [
-        (["space"], "weyl: no such command 'space'. Did you mean 'spaces'? see 'weyl --help'"),
+        (["space"], "weyl: no such command 'space'. Did you mean 'spaces'"),
         (["--bogus"], "weyl: no such option: --bogus; see 'weyl --help'"),
         (
             ["spaces", "--parametrs", "3"],

@@ -1,4 +1,4 @@
-"""The compiled part of this room (native/graphs_module.cpp), None where nothing was compiled; arrays in, arrays filled."""
+"""The compiled part of this room (native/graphs_module.cpp), None where nothing was compiled; it fills arrays."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The pairs with known distances, numbered without a list of them.
 
-The nodes of a component stand in a circle, sources first, in a random order. Pairs of sources are numbered by the step k
-around the circle and the source a they start from, (a, a + k + 1): every pair once. Pairs of a source with another node
-fill a rectangle, (a, k). The numbers of one component follow those of the one before.
+The nodes of a component stand in a circle, sources first, in a random order. Pairs of sources are numbered by the
+step k around the circle and the source a they start from, (a, a + k + 1): every pair once. Pairs of a source with
+another node fill a rectangle, (a, k). The numbers of one component follow those of the one before.
 """
 
 from __future__ import annotations

@@ -168,7 +168,11 @@ class Part:
         size = self.shape[0]
         i, j = lower(size)
         below = record[:, 2 * size : 2 * size + len(i) * (1 + (self.is_complex and self.kind == "positive"))]
-        entries = torch.view_as_complex(below.unflatten(-1, (-1, 2)).contiguous()) if below.shape[1] > len(i) else below
+        entries = (
+            torch.view_as_complex(below.unflatten(-1, (-1, 2)).contiguous())
+            if below.shape[1] > len(i)
+            else below
+        )
         L = torch.diag_embed(record[:, size : 2 * size].to(entries.dtype))
         L[:, i, j] = entries
         if self.kind == "positive":

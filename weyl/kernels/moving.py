@@ -1,8 +1,8 @@
 """Points on the move: every node is carried along a tangent vector in its own frame, and its kernel record with it.
 
-Half spaces (Siegel, positive definite) live as frames, and the compiled kernel multiplies the frame itself: no point is
-ever formed, so nothing has to be projected back. All other spaces move their points by the geometry. Float64 throughout;
-the pair kernels read records of the dtype they were made for.
+Half spaces (Siegel, positive definite) live as frames, and the compiled kernel multiplies the frame itself: no point
+is ever formed, so nothing has to be projected back. All other spaces move their points by the geometry. Float64
+throughout; the pair kernels read records of the dtype they were made for.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from weyl.geometry.half_space import HalfSpace
 from . import native
 from .layout import KINDS, Layout, Part, leaves
 
-LONGEST_STEP = 1.0  # the fast retraction is right to third order, and stays inside, for steps no longer than this
+LONGEST_STEP = (
+    1.0  # the fast retraction is right to third order, and stays inside, for steps no longer than this
+)
 
 
 class _Frames:
@@ -68,7 +70,9 @@ class _Points:
 
     def advance(self, step: Tensor) -> None:
         xi = step.unflatten(1, self.space.point_shape)
-        length = xi.flatten(1).norm(dim=1).clamp(min=LONGEST_STEP).reshape(-1, *[1] * len(self.space.point_shape))
+        length = (
+            xi.flatten(1).norm(dim=1).clamp(min=LONGEST_STEP).reshape(-1, *[1] * len(self.space.point_shape))
+        )
         xi = self.space.pull(self.space.origin().to(xi).expand_as(xi), xi * (LONGEST_STEP / length))
         at_o = self.space.exp_o(xi) if self.exact else self.space.retract_o(xi)
         self.state = self.space.move(self.space.frame(self.state), at_o)
@@ -81,12 +85,14 @@ class _Points:
 
 
 class MovingPoints:
-    """The points (n, *point_shape) of all nodes, moved in frames; `exact` follows geodesics instead of the retraction."""
+    """Points (n, *point_shape) of all nodes, moved in frames; `exact` follows geodesics instead of the retraction."""
 
     def __init__(self, layout: Layout, points: Tensor, *, exact: bool = False, threads: int | None = None):
         self.layout = layout
         self.parts: list[_Frames | _Points] = []
-        for part, (_, p) in zip(layout.parts, leaves(layout.space, points.detach().to(torch.float64)), strict=True):
+        for part, (_, p) in zip(
+            layout.parts, leaves(layout.space, points.detach().to(torch.float64)), strict=True
+        ):
             compiled = part.kind in ("siegel", "positive") and p.device.type == "cpu" and native.available()
             if compiled and not exact:
                 self.parts.append(_Frames(part, p, threads))
@@ -95,7 +101,7 @@ class MovingPoints:
         self.widths = [part.width for part in self.parts]
 
     def coordinates(self, totals: Tensor) -> Tensor:
-        """Sums of pair gradients (n, gradient_size) as coordinates of the gradient in the frames (n, width), float64."""
+        """Sums of pair gradients (n, gradient_size) as coordinates of the gradient in frames (n, width), float64."""
         pieces = totals.to(torch.float64).split([part.gradient_size for part in self.layout.parts], 1)
         found = [part.coordinates(piece) for part, piece in zip(self.parts, pieces, strict=True)]
         return found[0] if len(found) == 1 else torch.cat(found, 1)
@@ -126,4 +132,3 @@ class MovingPoints:
     def state(self, kept: list[Tensor]) -> None:
         for part, value in zip(self.parts, kept, strict=True):
             part.state = value.to(part.state).clone()
-

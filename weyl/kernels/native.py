@@ -161,5 +161,15 @@ def move(
     extension = _extension()
     assert extension is not None, "no compiled kernel: whoever moves nodes chose wrongly"
     extension.move(
-        records, steps, kind, is_complex, size, block, 0, 0, unimodular, longest, threads or torch.get_num_threads()
+        records,
+        steps,
+        kind,
+        is_complex,
+        size,
+        block,
+        0,
+        0,
+        unimodular,
+        longest,
+        threads or torch.get_num_threads(),
     )

@@ -24,7 +24,9 @@ class Config:
 
     objective: str = "relative"  # mean |d/g - 1|, which is the average distortion itself
     ranking: float = 0.0  # weight of the pairs that should lie beyond a node's neighbours
-    pairs: str = "all"  # all: every pair once an epoch; near: half of a batch from near pairs; sampled: with replacement
+    pairs: str = (
+        "all"  # all: each once an epoch; near: half of a batch from near pairs; sampled: with replacement
+    )
     batch: int = 8192  # pairs a step
     steps: int = 8000
     optimizer: str = "adam"  # or sgd

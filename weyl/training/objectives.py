@@ -22,7 +22,9 @@ OBJECTIVES = {
     each.name: each
     for each in (
         Objective("relative", lambda d, g: (d / g - 1).abs(), lambda d, g: torch.sign(d - g) / g),
-        Objective("paper", lambda d, g: ((d / g).square() - 1).abs(), lambda d, g: torch.sign(d - g) * 2 * d / g**2),
+        Objective(
+            "paper", lambda d, g: ((d / g).square() - 1).abs(), lambda d, g: torch.sign(d - g) * 2 * d / g**2
+        ),
         Objective("relative-squared", lambda d, g: (d / g - 1).square(), lambda d, g: 2 * (d / g - 1) / g),
         Objective("stress", lambda d, g: (d - g).square(), lambda d, g: 2 * (d - g)),
     )

@@ -12,7 +12,9 @@ from torch import Tensor
 class Adam:
     """Adam, coordinate by coordinate: step = -rate · m / (√v + ε), means of past gradients and of their squares."""
 
-    def __init__(self, shape: tuple[int, int], betas: tuple[float, float], device: torch.device | str = "cpu"):
+    def __init__(
+        self, shape: tuple[int, int], betas: tuple[float, float], device: torch.device | str = "cpu"
+    ):
         self.betas, self.count = betas, 0
         self.mean = torch.zeros(shape, dtype=torch.float64, device=device)
         self.square = torch.zeros(shape, dtype=torch.float64, device=device)

@@ -1,4 +1,4 @@
-"""The training loop, from top to bottom: a batch of pairs, their gradients in frames, a step, and now and then a look."""
+"""The training loop, from top to bottom: a batch of pairs, their gradients in frames, a step, now and then a look."""
 
 from __future__ import annotations
 
@@ -85,7 +85,9 @@ class Trainer:
         )
         shape = (distances.n, sum(self.moving.widths))
         self.optimizer: Adam | GradientDescent = (
-            Adam(shape, config.betas, self.device) if config.optimizer == "adam" else GradientDescent(config.clip)
+            Adam(shape, config.betas, self.device)
+            if config.optimizer == "adam"
+            else GradientDescent(config.clip)
         )
         self.objective = OBJECTIVES[config.objective]
         self.schedule = schedule(config, self.pairs.steps_per_epoch)
@@ -138,7 +140,7 @@ class Trainer:
             return self.objective.slope(d, g)
 
         records = self.moving.records(self.kernel.dtype)
-        totals, extras, gap = self.kernel.gradient(records, first, second, slope)
+        totals, _, gap = self.kernel.gradient(records, first, second, slope)
         count = len(first)
         totals, loss, count = self.workers.sum(totals, torch.stack(found).sum(), count)
         gradient = self.moving.coordinates(totals).div_(count)
