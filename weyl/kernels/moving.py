@@ -54,8 +54,8 @@ class _Frames:
 class _Points:
     """The nodes in any other space, as points."""
 
-    def __init__(self, part: Part, points: Tensor, exact: bool):
-        self.part, self.space, self.exact = part, part.space, exact
+    def __init__(self, part: Part, points: Tensor, exact: bool, projected: bool):
+        self.part, self.space, self.exact, self.projected = part, part.space, exact, projected
         self.state = points
 
     @property
@@ -74,6 +74,9 @@ class _Points:
             xi.flatten(1).norm(dim=1).clamp(min=LONGEST_STEP).reshape(-1, *[1] * len(self.space.point_shape))
         )
         xi = self.space.pull(self.space.origin().to(xi).expand_as(xi), xi * (LONGEST_STEP / length))
+        if self.projected:
+            self.state = self.space.project(self.state + self.space.lift(self.state, xi))
+            return
         at_o = self.space.exp_o(xi) if self.exact else self.space.retract_o(xi)
         self.state = self.space.move(self.space.frame(self.state), at_o)
 
@@ -85,19 +88,30 @@ class _Points:
 
 
 class MovingPoints:
-    """Points (n, *point_shape) of all nodes, moved in frames; `exact` follows geodesics instead of the retraction."""
+    """Points (n, *point_shape) of all nodes, moved in frames.
 
-    def __init__(self, layout: Layout, points: Tensor, *, exact: bool = False, threads: int | None = None):
+    `exact` follows geodesics instead of the retraction, `projected` takes p + X and the nearest point of the space.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        points: Tensor,
+        *,
+        exact: bool = False,
+        projected: bool = False,
+        threads: int | None = None,
+    ):
         self.layout = layout
         self.parts: list[_Frames | _Points] = []
         for part, (_, p) in zip(
             layout.parts, leaves(layout.space, points.detach().to(torch.float64)), strict=True
         ):
             compiled = part.kind in ("siegel", "positive") and p.device.type == "cpu" and native.available()
-            if compiled and not exact:
+            if compiled and not exact and not projected:
                 self.parts.append(_Frames(part, p, threads))
             else:
-                self.parts.append(_Points(part, p.clone(), exact))
+                self.parts.append(_Points(part, p.clone(), exact, projected))
         self.widths = [part.width for part in self.parts]
 
     def coordinates(self, totals: Tensor) -> Tensor:
@@ -122,6 +136,16 @@ class MovingPoints:
         if len(found) == 1 and found[0].shape[1:] == self.layout.space.point_shape:
             return found[0].clone()
         return torch.cat([x.flatten(1) for x in found], 1).unflatten(1, self.layout.space.point_shape)
+
+    def part_points(self, part: Part) -> Tensor:
+        """The points of one part of the layout."""
+        return self.parts[self.layout.parts.index(part)].points()
+
+    def put(self, part: Part, points: Tensor) -> None:
+        """Makes these the points of one part, which is not moved as frames."""
+        moved = self.parts[self.layout.parts.index(part)]
+        assert isinstance(moved, _Points)
+        moved.state = points
 
     @property
     def state(self) -> list[Tensor]:
