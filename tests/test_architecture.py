@@ -20,7 +20,7 @@ BELOW = {  # what each room may import; weyl/__init__.py, lazily, all
     "placing": "geometry kernels",
     "embedding": "scores storage exporting placing geometry kernels",
     "bench": "geometry kernels",
-    "training": "embedding geometry kernels graphs",
+    "training": "embedding storage geometry kernels graphs",
     "evaluation": "scores embedding kernels geometry graphs",
     "analysis": "evaluation embedding geometry graphs",
     "tasks": "expression geometry kernels graphs nn embedding training evaluation analysis",

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from .geometry.spectral import takagi as takagi
     from .graphs.distances import graph_distances as graph_distances
     from .graphs.graph import graph as graph
+    from .tasks.reconstruction import embed as embed
 
 _HOMES = {
     "nn": "weyl.nn",
     "Embedding": "weyl.embedding",
     "load": "weyl.embedding",
+    "embed": "weyl.tasks.reconstruction",
     "evaluate": "weyl.evaluation.scores",
     "Space": "weyl.geometry.space",
     "space": "weyl.geometry.families",

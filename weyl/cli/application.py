@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from weyl.cli import bench, distance, evaluate, export, neighbors, spaces
+from weyl.cli import bench, distance, embed, evaluate, export, neighbors, spaces
 
 application = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+application.command("embed")(embed.command)
 application.command("evaluate")(evaluate.command)
 application.command("neighbors")(neighbors.command)
 application.command("distance")(distance.command)

@@ -39,7 +39,7 @@ def command(
     if as_json:
         print_json(record)
     else:
-        _print(record)
+        print_scores(record)
 
 
 def _source(embedding: Embedding, file: str, graph: str | None) -> str:
@@ -62,7 +62,8 @@ def _notes(embedding: Embedding, graph: Any, shared: int) -> list[str]:
     return notes
 
 
-def _print(record: dict[str, Any]) -> None:
+def print_scores(record: dict[str, Any]) -> None:
+    """The scores of a record that `summary` made, for people."""
     percent = ("average_distortion", "mean_average_precision", "precision_at_10")
     lines = [(key, record[key]) for key in ("graph", "nodes", "edges", "space", "metric")]
     for key in (*percent[:1], "worst_distortion", *percent[1:], "rank_correlation"):
@@ -78,6 +79,7 @@ def _print(record: dict[str, Any]) -> None:
     measured = f"{record['pairs']:,}"
     if record["sampled"]:
         measured += f", sampled: from {record['sources']:,} of {record['nodes']:,} nodes"
-    lines += [("pairs", measured), *(("note", note) for note in record["notes"])]
+    lines += [("pairs", measured), ("seconds", f"{record['seconds']:.1f}"), ("file", record["out"])]
+    lines += [("note", note) for note in record["notes"]]
     for key, value in lines:
         print(f"{key.replace('_', ' '):<24}  {value}")

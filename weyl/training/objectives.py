@@ -1,4 +1,4 @@
-"""What is minimised: the mean over pairs of how far the distance d in the space is from the distance g in the graph."""
+"""What is minimised: a loss of every pair, of how far its distance d in the space is from g in the graph."""
 
 from __future__ import annotations
 
@@ -29,3 +29,23 @@ OBJECTIVES = {
         Objective("stress", lambda d, g: (d - g).square(), lambda d, g: 2 * (d - g)),
     )
 }
+
+
+def with_ranking(objective: Objective, weight: float, edge: float) -> Objective:
+    """The objective and `weight` times a hinge: neighbours nearer than 3/2 of an edge's length, all others farther.
+
+    What makes mean average precision, for graphs whose edges have one length.
+    """
+    border = 1.5 * edge
+
+    def over(d: Tensor, g: Tensor) -> Tensor:
+        side = torch.where(g < border, 1.0, -1.0).to(d)
+        return side * (
+            (d - border) * side > 0
+        )  # ±1 where a pair lies on the wrong side, the sign that of d's slope
+
+    return Objective(
+        f"{objective.name}, ranked",
+        lambda d, g: objective.loss(d, g) + (weight / edge) * over(d, g) * (d - border),
+        lambda d, g: objective.slope(d, g) + (weight / edge) * over(d, g),
+    )

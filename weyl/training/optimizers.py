@@ -13,7 +13,7 @@ class Adam:
     """Adam, coordinate by coordinate: step = -rate · m / (√v + ε), means of past gradients and of their squares."""
 
     def __init__(
-        self, shape: tuple[int, int], betas: tuple[float, float], device: torch.device | str = "cpu"
+        self, shape: tuple[int, ...], betas: tuple[float, float], device: torch.device | str = "cpu"
     ):
         self.betas, self.count = betas, 0
         self.mean = torch.zeros(shape, dtype=torch.float64, device=device)
@@ -39,13 +39,13 @@ class Adam:
 
 
 class GradientDescent:
-    """Riemannian stochastic gradient descent, the gradient of a node shortened to at most `clip`."""
+    """Riemannian stochastic gradient descent, the gradient of all nodes together shortened to at most `clip`."""
 
     def __init__(self, clip: float):
         self.clip = clip
 
     def step(self, gradient: Tensor, rate: float) -> Tensor:
-        length = gradient.norm(dim=1, keepdim=True).clamp(min=self.clip)
+        length = gradient.norm().clamp(min=self.clip)
         return gradient * (-rate * self.clip / length)
 
     @property

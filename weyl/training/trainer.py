@@ -10,20 +10,25 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from weyl.geometry import SymmetricSpace
+from weyl.geometry.norms import BoundNorm
 from weyl.graphs.distances import Distances
 from weyl.graphs.pairs import PairSchedule
 from weyl.kernels.dispatch import PairKernel
 from weyl.kernels.moving import MovingPoints
+from weyl.kernels.threads import one_torch_thread
 
 from .config import Config
-from .objectives import OBJECTIVES
+from .learned import Learned
+from .objectives import OBJECTIVES, with_ranking
 from .optimizers import Adam, GradientDescent
 from .schedules import schedule
 from .workers import Workers
 
 WIDEST_GAP = 10.0  # between components of v: beyond it float32 loses the digits that training needs
-LOOK = 0.2  # seconds between two looks at the clock, the keyboard and the callback
+LOOK = 0.2  # seconds between two looks at the callback
 REPORT = 200  # steps a mean loss is taken over
+LEAST_SLOWNESS = 1e-3  # the rate is halved after a loss that is no number, at most down to this share
 
 
 @dataclass
@@ -34,6 +39,7 @@ class State:
     steps: int
     loss: float  # mean of the objective over the last steps
     seconds: float
+    progress: float  # the share of the run that is done
     pairs_seen: int
     gap: float
     dtype: str
@@ -42,9 +48,12 @@ class State:
 
 @dataclass
 class Trained:
-    """What a run found, in units of the space."""
+    """What a run found; points in units of the space."""
 
     points: Tensor
+    space: SymmetricSpace
+    norm: BoundNorm
+    unit: float
     loss: float
     steps: int
     epochs: float
@@ -52,15 +61,16 @@ class Trained:
     seconds: float
     dtype: str
     complete: bool
+    setbacks: int
     losses: list[tuple[int, float]] = field(default_factory=list)  # (step, mean loss since the last)
 
 
-class Diverged(RuntimeError):
-    """The loss is no longer finite, at the smallest rate that was tried."""
+class Diverged(ValueError):
+    """The loss is no number, at the smallest rate that was tried."""
 
 
 class Trainer:
-    """One run from a start to its end; `state` holds all that a checkpoint needs to go on to the same bits."""
+    """One run from a start to its end; `state` holds all that is needed to go on to the same bits."""
 
     def __init__(
         self,
@@ -68,20 +78,22 @@ class Trainer:
         config: Config,
         start: Tensor,
         *,
-        kernel: PairKernel | None = None,
+        space: SymmetricSpace,
+        norm: BoundNorm,
         unit: float = 1.0,
+        edge: float = 1.0,
         threads: int | None = None,
         device: torch.device | str = "cpu",
         workers: Workers | None = None,
     ):
-        self.config, self.unit, self.threads, self.device = config, unit, threads, torch.device(device)
-        self.workers = workers or Workers()
+        self.config, self.device = config, torch.device(device)
+        self.workers = workers or Workers(device)
         self.pairs = PairSchedule(distances, config.batch, seed=config.seed, kind=config.pairs)
-        self.kernel = kernel or PairKernel(
-            config.space, config.metric, getattr(torch, config.dtype), device, threads
-        )
+        threads = threads or torch.get_num_threads()
+        self.kernel = PairKernel(space, norm, getattr(torch, config.dtype), device, threads)
+        exact, projected = config.movement == "geodesic", config.movement == "projection"
         self.moving = MovingPoints(
-            self.kernel.layout, start.to(self.device), exact=config.geodesics, threads=threads
+            self.kernel.layout, start.to(self.device), exact=exact, projected=projected, threads=threads
         )
         shape = (distances.n, sum(self.moving.widths))
         self.optimizer: Adam | GradientDescent = (
@@ -89,11 +101,19 @@ class Trainer:
             if config.optimizer == "adam"
             else GradientDescent(config.clip)
         )
-        self.objective = OBJECTIVES[config.objective]
+        plain = OBJECTIVES[config.objective]
+        self.objective = with_ranking(plain, config.ranking, edge) if config.ranking else plain
         self.schedule = schedule(config, self.pairs.steps_per_epoch)
+        self.learned = Learned(self.kernel, unit, config.learn_unit)
         self.step, self.pairs_seen, self.seconds, self.gap = 0, 0, 0.0, 0.0
+        self.slowness, self.setbacks = 1.0, 0
         self.losses: list[tuple[int, float]] = []
-        self._sum, self._count = torch.zeros((), dtype=torch.float64, device=self.device), 0
+        self._sums = torch.zeros(
+            2, dtype=torch.float64, device=self.device
+        )  # loss and pairs since the last report
+        self._epoch = self._sums.clone()
+        self._good: dict[str, Any] | None = None
+        self._best: list[Tensor] | None = None  # points after the best epoch of a plateau
 
     # ── the loop ─────────────────────────────────────────────────────────────────────────────────────────────────
     def run(
@@ -104,92 +124,179 @@ class Trainer:
         look: Callable[[State], None] | None = None,
     ) -> Trained:
         """Trains to the end of the schedule, or of the time; `look` is called now and then and may stop the run."""
-        total, until = self.config.steps, self.config.steps if steps is None else steps
+        until = self.config.steps if steps is None else steps
+        self._good = self._good or self.state
         began, before = time.monotonic(), self.seconds
-        next_look, stopped = began + LOOK, False
-        while self.step < until and not stopped:
-            now = time.monotonic()
-            self.seconds = before + now - began
-            progress = self.step / total
-            if time_limit is not None:
-                progress = max(progress, self.seconds / time_limit)
+        next_look, stop = began + LOOK, False
+        with one_torch_thread(), torch.no_grad():
+            while self.step < until and not self.schedule.finished and not stop:
+                now = time.monotonic()
+                if self.workers.first:
+                    self.seconds = before + now - began
+                progress = self.progress(time_limit)
                 if progress >= 1:
                     break
-            self._train_batch(self.schedule(self.step, progress))
-            self.step += 1
-            if self.step % self.pairs.steps_per_epoch == 0 and not self._end_of_epoch():
-                break
-            if self.step % REPORT == 0:
-                self._report()
-            if look is not None and now >= next_look:
-                next_look = now + LOOK
-                state = self._state()
-                look(state)
-                stopped = state.stop
+                if look is not None and now >= next_look:
+                    next_look, state = now + LOOK, self._state(progress)
+                    look(state)
+                    stop = state.stop
+                stop = self._train_batch(self.slowness * self.schedule(self.step, progress), stop)
+                self.step += 1
+                if self.step % self.pairs.steps_per_epoch == 0:
+                    self._end_of_epoch()
+                if self.step % REPORT == 0:
+                    self._report()
         self.seconds = before + time.monotonic() - began
         self._report()
-        return self._trained(complete=not stopped)
+        return self._trained(complete=not stop)
 
-    def _train_batch(self, rate: float) -> None:
+    def progress(self, time_limit: float | None = None) -> float:
+        """The share of the run that is done: of its steps or, where that is more, of its time."""
+        done = self.step / self.config.steps
+        return done if time_limit is None else max(done, self.seconds / time_limit)
+
+    def _train_batch(self, rate: float, stop: bool) -> bool:
+        """One step; whether any process wants to stop."""
         first, second, goals = self._batch()
-        found: list[Tensor] = []
+        unit = self.learned.unit
+        d, g = goals.new_empty(len(goals)), (goals / unit).to(self.kernel.dtype)
 
-        def slope(d: Tensor, block: slice) -> Tensor:
-            g = goals[block]
-            found.append(self.objective.loss(d, g).sum(dtype=torch.float64))
-            return self.objective.slope(d, g)
+        def slope(distances: Tensor, block: slice) -> Tensor:
+            d[block] = distances
+            return self.objective.slope(distances, g[block])
 
         records = self.moving.records(self.kernel.dtype)
-        totals, _, gap = self.kernel.gradient(records, first, second, slope)
-        count = len(first)
-        totals, loss, count = self.workers.sum(totals, torch.stack(found).sum(), count)
-        gradient = self.moving.coordinates(totals).div_(count)
-        self.moving.advance(self.optimizer.step(gradient, rate))
-        self._sum, self._count = self._sum + loss, self._count + count
-        self.pairs_seen += count
+        totals, extras, gap = self.kernel.gradient(records, first, second, slope)
+        loss = self.objective.loss(d, g).sum(dtype=torch.float64)
+        unit_slope = (
+            (d * self.objective.slope(d, g)).sum(dtype=torch.float64)
+            if self.learned.learn_unit
+            else loss.new_zeros(())
+        )
+        here = (len(d), gap > WIDEST_GAP, stop, self.seconds if self.workers.first else 0.0)
+        (totals, extras, loss, unit_slope), agreed = self.workers.sum(
+            [totals, extras, loss, unit_slope], here
+        )
+        count, wide, wants_stop, self.seconds = agreed
+        gradient = self.moving.coordinates(totals)
+        self.moving.advance(
+            self.optimizer.step(gradient if self.config.total else gradient.div_(count), rate)
+        )
+        self.learned.step(extras, unit_slope, totals, self.moving, count, self._learned_rate(rate))
+        seen = torch.stack([loss, loss.new_tensor(count)])
+        self._sums += seen
+        self._epoch += seen
+        self.pairs_seen += int(count)
         self.gap = gap
-        if gap > WIDEST_GAP and self.kernel.dtype == torch.float32:
-            self._go_to_float64()
+        if wide and self.kernel.dtype == torch.float32:
+            self.kernel = self.kernel.to(torch.float64)
+        return bool(wants_stop)
 
     def _batch(self) -> tuple[Tensor, Tensor, Tensor]:
         first, second, goals = (torch.from_numpy(x) for x in self.pairs.batch(self.step))
-        first, second, goals = (self.workers.share(x).to(self.device) for x in (first, second, goals))
-        return first, second, (goals / self.unit).to(self.kernel.dtype)
+        return tuple(self.workers.share(x).to(self.device) for x in (first, second, goals))  # type: ignore[return-value]
 
-    def _go_to_float64(self) -> None:
-        self.kernel = self.kernel.to(torch.float64)
+    def _learned_rate(self, rate: float) -> float:
+        return self.config.learned_rate * rate / self.config.rate
 
-    # ── what a run says of itself ────────────────────────────────────────────────────────────────────────────────
-    def _end_of_epoch(self) -> bool:
-        return self.schedule.epoch(self._mean())
-
-    def _mean(self) -> float:
-        return float(self._sum) / max(self._count, 1)
+    # ── epochs, reports, setbacks ────────────────────────────────────────────────────────────────────────────────
+    def _end_of_epoch(self) -> None:
+        loss = float(self._epoch[0] / self._epoch[1].clamp(min=1))
+        self._epoch.zero_()
+        if self.schedule.epoch(loss):
+            self._best = [x.clone() for x in self.moving.state]
 
     def _report(self) -> None:
-        if self._count:
-            self.losses.append((self.step, self._mean()))
-            self._sum, self._count = torch.zeros_like(self._sum), 0
+        """Notes the mean loss; where it is no number goes back to the last report, half as fast."""
+        if not self._sums[1] > 0:
+            return
+        loss = float(self._sums[0] / self._sums[1])
+        if self._sound(loss):
+            self.losses.append((self.step, loss))
+            self._sums.zero_()
+            self._good = self.state
+            return
+        slowness, setbacks = self.slowness / 2, self.setbacks + 1
+        if slowness < LEAST_SLOWNESS:
+            raise Diverged(
+                f"training diverged at step {self.step}, at a rate of {self.config.rate * self.slowness:g} too: "
+                "try a smaller rate in a --config file, or --dtype float64"
+            )
+        assert self._good is not None
+        self.state = self._good
+        self.slowness, self.setbacks = slowness, setbacks
+        self.kernel = self.kernel.to(torch.float64)
 
-    def _state(self) -> State:
-        loss = self._mean() if self._count else self.losses[-1][1] if self.losses else float("nan")
-        dtype = str(self.kernel.dtype).removeprefix("torch.")
-        return State(self.step, self.config.steps, loss, self.seconds, self.pairs_seen, self.gap, dtype)
+    def _sound(self, loss: float) -> bool:
+        finite = torch.tensor(loss).isfinite() and all(bool(x.isfinite().all()) for x in self.moving.state)
+        return bool(finite)
+
+    # ── what a run says of itself ────────────────────────────────────────────────────────────────────────────────
+    @property
+    def dtype(self) -> str:
+        return str(self.kernel.dtype).removeprefix("torch.")
+
+    def _state(self, progress: float) -> State:
+        count = float(self._sums[1])
+        loss = float(self._sums[0]) / count if count else self.losses[-1][1] if self.losses else float("nan")
+        return State(
+            self.step, self.config.steps, loss, self.seconds, progress, self.pairs_seen, self.gap, self.dtype
+        )
 
     def _trained(self, complete: bool) -> Trained:
+        if self._best is not None:
+            self.moving.state = self._best
         return Trained(
             points=self.moving.points(),
+            space=self.kernel.space,
+            norm=self.kernel.norm,
+            unit=self.learned.unit,
             loss=self.losses[-1][1] if self.losses else float("nan"),
             steps=self.step,
             epochs=self.step / self.pairs.steps_per_epoch,
             pairs_seen=self.pairs_seen,
             seconds=self.seconds,
-            dtype=str(self.kernel.dtype).removeprefix("torch."),
+            dtype=self.dtype,
             complete=complete,
+            setbacks=self.setbacks,
             losses=self.losses,
         )
 
     @property
     def state(self) -> dict[str, Any]:
-        """Everything that changes while training, as tensors and plain numbers."""
-        raise NotImplementedError
+        """Everything that changes while training: plain numbers, and under "tensors" copies of all tensors."""
+        tensors = {f"points.{i}": x for i, x in enumerate(self.moving.state)}
+        tensors |= {f"optimizer.{name}": x for name, x in self.optimizer.state.items()}
+        tensors |= {f"learned.{name}": x for name, x in self.learned.state.items()}
+        tensors |= {"sums": self._sums, "epoch": self._epoch}
+        tensors |= {f"best.{i}": x for i, x in enumerate(self._best or [])}
+        return {
+            **{name: getattr(self, name) for name in PLAIN},
+            "dtype": self.dtype,
+            "losses": list(self.losses),
+            "schedule": self.schedule.state,
+            "tensors": {name: x.clone() for name, x in tensors.items()},
+        }
+
+    @state.setter
+    def state(self, kept: dict[str, Any]) -> None:
+        def named(prefix: str) -> dict[str, Tensor]:
+            tensors = kept["tensors"].items()
+            return {name.removeprefix(prefix): x for name, x in tensors if name.startswith(prefix)}
+
+        for name in PLAIN:
+            setattr(self, name, kept[name])
+        self.losses = [(int(step), loss) for step, loss in kept["losses"]]
+        self.schedule.state = kept["schedule"]
+        self.moving.state = list(named("points.").values())
+        self.optimizer.state = named("optimizer.")
+        self.learned.state = named("learned.")
+        self._sums, self._epoch = (
+            kept["tensors"][name].clone().to(self.device) for name in ("sums", "epoch")
+        )
+        self._best = list(named("best.").values()) or None
+        if kept["dtype"] != self.dtype:
+            self.kernel = self.kernel.to(getattr(torch, kept["dtype"]))
+
+
+PLAIN = ("step", "pairs_seen", "seconds", "gap", "slowness", "setbacks")

@@ -1,4 +1,4 @@
-"""Several processes train together: each takes its share of every batch, and the gradients are summed."""
+"""Several processes train together: each takes its share of every batch, and sums go over all of them."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ class Workers:
         """This process's part of a batch."""
         return x if self.count == 1 else x[self.number :: self.count].contiguous()
 
-    def sum(self, totals: Tensor, loss: Tensor, count: int) -> tuple[Tensor, Tensor, int]:
-        """Gradients, losses and numbers of pairs over all processes."""
+    def sum(
+        self, tensors: list[Tensor], numbers: tuple[float, ...]
+    ) -> tuple[list[Tensor], tuple[float, ...]]:
+        """Sums over all processes, in float64, in one message."""
         if self.count == 1:
-            return totals, loss, count
-        numbers = torch.stack([loss.to(totals.device), loss.new_tensor(count)])
-        joined = torch.cat([totals.to(torch.float64).flatten(), numbers])
+            return tensors, numbers
+        sums = [*tensors, tensors[0].new_tensor(numbers, dtype=torch.float64)]
+        joined = torch.cat([x.to(torch.float64).flatten() for x in sums])
         torch.distributed.all_reduce(joined)
-        return joined[:-2].reshape(totals.shape), joined[-2], int(joined[-1])
+        pieces = joined.split([x.numel() for x in sums])
+        *found, plain = (piece.reshape(x.shape) for piece, x in zip(pieces, sums, strict=True))
+        return found, tuple(plain.tolist())
 
-    def agree(self, stop: bool) -> bool:
-        """Whether any process wants to stop."""
-        if self.count == 1:
-            return stop
-        flag = torch.tensor([int(stop)])
-        torch.distributed.all_reduce(flag)
-        return bool(flag)
+    def close(self) -> None:
+        """Parts from the other processes."""
+        if self.count > 1 and torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()

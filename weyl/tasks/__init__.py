@@ -1,0 +1,1 @@
+"""What people do with all of it, each task in one file."""

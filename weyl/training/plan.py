@@ -1,0 +1,51 @@
+"""How a graph is trained where nobody says: batch, steps and starts, from its size and the effort that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .config import Config
+
+STEPS = {"quick": 1500, "normal": 16_000, "best": 60_000}
+STARTS = {"quick": 1, "normal": 1, "best": 4}
+PAIRS = {
+    "quick": 60e6,
+    "normal": 600e6,
+    "best": 6e9,
+}  # seen in a whole run, at most: large graphs take fewer steps
+BATCH = 8192
+PAIRS_PER_NODE = 8  # in a batch: then moving the nodes costs little beside their pairs
+PAPER_EPOCHS = {"quick": 100, "normal": 3000, "best": 3000}
+
+
+def plan(config: Config, nodes: int, pairs: int, given: Mapping[str, Any]) -> Config:
+    """The configuration with everything set that depends on the graph; what is `given` stays."""
+    if config.recipe == "paper":
+        return config.with_(_paper(config, pairs) | dict(given))
+    batch = int(given.get("batch", max(BATCH, PAIRS_PER_NODE * nodes)))
+    steps = int(min(STEPS[config.effort], max(200, PAIRS[config.effort] // batch)))
+    found = {"batch": batch, "steps": steps, "starts": STARTS[config.effort]}
+    found["warmup"] = min(config.warmup, int(given.get("steps", steps)) // 10)
+    return config.with_(found | dict(given))
+
+
+def _paper(config: Config, pairs: int) -> dict[str, Any]:
+    """The recipe that the paper describes, with one setting out of its search."""
+    batch = 2048
+    return {
+        "objective": "paper",
+        "total": True,
+        "optimizer": "sgd",
+        "movement": "projection",
+        "schedule": "plateau",
+        "rate": 0.01,
+        "clip": 50.0,
+        "burn_in": 10,
+        "patience": 50,
+        "stop_after": 150,
+        "batch": batch,
+        "steps": PAPER_EPOCHS[config.effort] * -(-pairs // batch),
+        "spread": 0.001,
+        "unit": 1.0,
+    }
