@@ -23,6 +23,7 @@ BELOW = {  # what each room may import; weyl/__init__.py, lazily, all
     "training": "embedding storage geometry kernels graphs",
     "evaluation": "scores embedding kernels geometry graphs",
     "analysis": "evaluation embedding geometry graphs",
+    "__main__": "cli",
     "tasks": "expression geometry kernels graphs nn embedding training evaluation analysis",
 }  # cli may import everything
 FILES = sorted(path for path in WEYL.rglob("*.py") if path != WEYL / "__init__.py")
