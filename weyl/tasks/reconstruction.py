@@ -166,10 +166,8 @@ def _settled(
 
 
 def _edge(source: Graph, settled: Config) -> float:
-    """The length of an edge in units of the space, where they all have one."""
-    if source.weights is None:
-        return 1.0 / settled.unit
-    if settled.ranking:
+    """The length of an edge, where they all have one."""
+    if source.weights is not None and settled.ranking:
         raise ValueError(
             f"config: ranking needs edges of one length, those of {source.name} have weights: leave it 0"
         )

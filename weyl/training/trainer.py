@@ -158,12 +158,13 @@ class Trainer:
     def _train_batch(self, rate: float, stop: bool) -> bool:
         """One step; whether any process wants to stop."""
         first, second, goals = self._batch()
-        unit = self.learned.unit
-        d, g = goals.new_empty(len(goals)), (goals / unit).to(self.kernel.dtype)
+        unit, g = self.learned.unit, goals.to(self.kernel.dtype)
+        d = torch.empty_like(g)  # as g in graph units: what is minimised does not depend on the unit
 
         def slope(distances: Tensor, block: slice) -> Tensor:
-            d[block] = distances
-            return self.objective.slope(distances, g[block])
+            d[block] = distances if unit == 1 else distances * unit
+            found = self.objective.slope(d[block], g[block])
+            return found if unit == 1 else found * unit
 
         records = self.moving.records(self.kernel.dtype)
         totals, extras, gap = self.kernel.gradient(records, first, second, slope)
