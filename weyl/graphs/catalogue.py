@@ -49,7 +49,7 @@ DATASETS: dict[str, Dataset] = {
                 NETWORK_REPOSITORY, "fbe936141702afa78334d6f96c3d303378cd8180cdb8467d145cf8d228cb1da4"),
         Dataset("euroroad", 1_039, 1_305, "European cities joined by E-roads",
                 f"Šubelj and Bajec, 2011; {REPOSITORY}", "https://networkrepository.com/road-euroroad.php",
-                NETWORK_REPOSITORY, "f44511636067e18f394d75031b2a70648611c1c1c7f1401a56b89a448030c016"),
+                NETWORK_REPOSITORY, "11bb734c97c48158d76a43019cb0a67af1bc062a364337f1d66fd22e4f3664e6"),
         Dataset("facebook", 4_039, 88_234, "friends of ten people, their circles combined",
                 "McAuley and Leskovec, NIPS 2012; SNAP", "https://snap.stanford.edu/data/ego-Facebook.html", RESEARCH,
                 "629fbc04022c6a992fc8b35ca8a87ae1b7799002f137ee8a241ea1bb80e39273"),
@@ -61,6 +61,17 @@ def folder(data: str | os.PathLike | None = None) -> Path | None:
     """The data folder: the one given, or that of the environment."""
     chosen = data if data is not None else os.environ.get(FOLDER_VARIABLE)
     return Path(chosen).expanduser() if chosen else None
+
+
+def others(data: str | os.PathLike | None = None) -> dict[str, Path]:
+    """Files NAME.tsv.gz of the data folder that no entry describes, by NAME: graphs of the user's own."""
+    where = folder(data)
+    try:
+        files = sorted(where.glob("*.tsv.gz")) if where is not None else []
+    except OSError:
+        return {}
+    named = {file.name.removesuffix(".tsv.gz"): file for file in files}
+    return {name: file for name, file in named.items() if name not in DATASETS}
 
 
 def path(name: str, data: str | os.PathLike | None = None) -> Path:

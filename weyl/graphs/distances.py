@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from . import cache as disk
 from . import native
 from .graph import Graph
 from .graph import graph as make_graph
@@ -104,8 +106,7 @@ def graph_distances(
         raise ValueError(f"threads must be at least 1, got {threads}")
     dtype = _dtype(made, limit_bytes)
     chosen = _chosen(made, sources, limit_bytes, dtype, seed)
-    rows = _rows(made, chosen, dtype, threads)
-    return Distances(chosen, rows, made.components)
+    return Distances(chosen, _kept_rows(made, chosen, dtype, threads, cache), made.components)
 
 
 def _dtype(graph: Graph, limit_bytes: int) -> np.dtype:
@@ -156,6 +157,22 @@ def _chosen(graph: Graph, sources: Any, limit_bytes: int, dtype: np.dtype, seed:
         return np.arange(n)
     count = min(n, max(1, limit_bytes // SAMPLE_SHARE // (n * dtype.itemsize)))
     return np.sort(np.random.default_rng([seed, n]).choice(n, count, replace=False))
+
+
+def _kept_rows(
+    graph: Graph, sources: np.ndarray, dtype: np.dtype, threads: int | None, use_disk: bool
+) -> np.ndarray:
+    """Rows from the disk cache, or computed, and kept there where that took long."""
+    if not use_disk or graph.given or disk.folder() is None:
+        return _rows(graph, sources, dtype, threads)
+    key = disk.key(graph, sources, dtype)
+    rows = disk.load(key, (len(sources), len(graph)), dtype)
+    if rows is None:
+        start = time.perf_counter()
+        rows = _rows(graph, sources, dtype, threads)
+        if time.perf_counter() - start > disk.SLOW_SECONDS:
+            disk.store(key, rows)
+    return rows
 
 
 def _rows(graph: Graph, sources: np.ndarray, dtype: np.dtype, threads: int | None) -> np.ndarray:

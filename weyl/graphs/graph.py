@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -32,6 +33,9 @@ class Graph:
             raise ValueError(
                 f"graph {self.name}: edges must be (m, 2) of int64; weyl.graph takes any edge array"
             )
+        if not isinstance(self.nodes, range) and len(set(self.nodes)) != n:
+            name = next(node for node, times in Counter(self.nodes).items() if times > 1)
+            raise ValueError(f"{self.name}: two nodes have the name {name!r}")
         first, second = self.edges.T
         if m and not (int(first.min()) >= 0 and int(second.max()) < n and (first < second).all()):
             raise ValueError(f"graph {self.name}: edges must be pairs i < j of rows below {n}")

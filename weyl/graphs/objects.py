@@ -33,13 +33,13 @@ def from_object(source: Any) -> Graph:
     )
 
 
-def from_networkx(name: str, source: Any, weight: str | None = "weight") -> Graph:
+def from_networkx(name: str, source: Any, weight: str | None = "weight", notes: Sequence[str] = ()) -> Graph:
     """Nodes and edges of a networkx graph; the attribute `weight` of an edge is its length."""
     nodes = list(source.nodes)
     row = {node: index for index, node in enumerate(nodes)}
     edges = list(source.edges(data=weight, default=None)) if weight else list(source.edges())
     pairs = np.array([(row[edge[0]], row[edge[1]]) for edge in edges], np.int64).reshape(-1, 2)
-    notes, weights = [], None
+    found, weights = list(notes), None
     values = [edge[2] for edge in edges] if weight else []
     missing = sum(value is None for value in values)
     if missing < len(values):
@@ -48,9 +48,9 @@ def from_networkx(name: str, source: Any, weight: str | None = "weight") -> Grap
         except (TypeError, ValueError):
             raise ValueError(f"{name}: edges carry a {weight!r} that is not a number") from None
         if missing:
-            notes.append(f"{missing:,} edges without a weight got weight 1")
+            found.append(f"{missing:,} edges without a weight got weight 1")
         check_weights(weights, lambda k: f"{name}: edge {edges[k][:2]}")
-    return tidy(name, nodes, pairs[:, 0], pairs[:, 1], weights, notes)
+    return tidy(name, nodes, pairs[:, 0], pairs[:, 1], weights, found)
 
 
 def from_sparse(name: str, matrix: Any, nodes: Sequence[Hashable] | None = None) -> Graph:
@@ -118,17 +118,34 @@ def from_array(name: str, array: np.ndarray, nodes: Sequence[Hashable] | None = 
         raise ValueError(
             f"{name}: expected edges (m, 2) or (m, 3), or a square matrix of distances, got an array {_shape(array)}"
         )
-    ends, weights = array[:, :2], None
-    if array.shape[1] == 3:
+    return from_pairs(name, array[:, :2], array[:, 2] if array.shape[1] == 3 else None, nodes)
+
+
+def from_pairs(
+    name: str, ends: np.ndarray, weights: np.ndarray | None = None, nodes: Sequence[Hashable] | None = None
+) -> Graph:
+    """Edges (m, 2) between nodes by their names, or by their rows where `nodes` names them all."""
+    if ends.ndim != 2 or ends.shape[1] != 2:
+        raise ValueError(f"{name}: expected edges (m, 2), got an array {_shape(ends)}")
+    if weights is not None:
+        if weights.shape != (len(ends),):
+            raise ValueError(f"{name}: weights {_shape(weights)} for {len(ends)} edges: expected one an edge")
         try:
-            weights = array[:, 2].astype(np.float64)
+            weights = weights.astype(np.float64)
         except (TypeError, ValueError):
-            raise ValueError(f"{name}: the third column holds something that is not a number") from None
+            raise ValueError(f"{name}: a weight is not a number") from None
         check_weights(weights, lambda k: f"{name}: edge {k} ({ends[k, 0]}, {ends[k, 1]})")
-    if array.dtype.kind == "f":
+    if ends.dtype.kind == "f":
         if not (np.isfinite(ends).all() and (ends == np.rint(ends)).all()):
             raise ValueError(f"{name}: node numbers must be whole")
         ends = ends.astype(np.int64)
+    if nodes is not None:
+        if ends.dtype.kind not in "iu" or (ends.size and not 0 <= ends.min() <= ends.max() < len(nodes)):
+            raise ValueError(
+                f"{name}: edges must be pairs of rows from 0 to {len(nodes) - 1}, as nodes are given"
+            )
+        first, second = ends.astype(np.int64).T
+        return tidy(name, nodes, first, second, weights)
     names, row = np.unique(
         ends.ravel() if ends.dtype != object else ends.ravel().astype(str), return_inverse=True
     )
@@ -145,8 +162,16 @@ def from_array(name: str, array: np.ndarray, nodes: Sequence[Hashable] | None = 
 def from_distances(name: str, matrix: np.ndarray, nodes: Sequence[Hashable] | None = None) -> Graph:
     """A square matrix of distances: they are taken as they are; infinite ones do not exist."""
     n = len(matrix)
+    if matrix.shape != (n, n) or matrix.dtype.kind not in "iuf":
+        raise ValueError(
+            f"{name}: a distance matrix is square, of real numbers; got {_shape(matrix)} of {matrix.dtype}"
+        )
     if n < 2:
-        raise ValueError(f"{name}: a distance matrix of {n} nodes: an embedding needs at least two")
+        raise ValueError(
+            f"{name}: a distance matrix of {n} node{'s' * (n != 1)}: an embedding needs at least two"
+        )
+    if nodes is not None and len(nodes) != n:
+        raise ValueError(f"{name}: {len(nodes)} names for {n} nodes")
     distances = matrix.astype(np.float64)
     if distances.diagonal().any():
         k = int(np.flatnonzero(distances.diagonal())[0])

@@ -10,6 +10,7 @@ from typing import Any
 from weyl.expression import Expression, build
 
 from . import catalogue
+from .files import SUFFIXES, read_file
 from .generators import GENERATORS
 from .graph import Graph
 
@@ -19,12 +20,11 @@ def read(source: Any, data: str | os.PathLike | None) -> Graph:
     if isinstance(source, Graph):
         return source
     if isinstance(source, str | os.PathLike) and (path := _as_path(source)) is not None:
-        from .files import read_file
-
         return read_file(path)
     if isinstance(source, str | Expression):
+        files = {name: partial(read_file, path) for name, path in catalogue.others(data).items()}
         datasets = {name: partial(catalogue.load, name, data) for name in catalogue.DATASETS}
-        return build(source, {**GENERATORS, **datasets}, kind="graph", listing="weyl datasets")
+        return build(source, {**files, **GENERATORS, **datasets}, kind="graph", listing="weyl datasets")
     from .objects import from_object
 
     return from_object(source)
@@ -34,18 +34,16 @@ def _as_path(source: str | os.PathLike) -> Path | None:
     """The path that a source is, None where it is an expression."""
     try:
         path = Path(source).expanduser()
-        exists = path.is_file() or (path.exists() and not path.is_dir())
-    except (OSError, ValueError, RuntimeError):  # too long for a path, no home
+    except (ValueError, RuntimeError):  # no home
         return None
     name = path.name.lower()
-    looks = name.endswith((*_suffixes(), ".gz")) or (os.sep in str(source) and "(" not in str(source))
-    if exists or looks or isinstance(source, os.PathLike):
+    looks = name.endswith((*SUFFIXES, ".gz")) or (os.sep in str(source) and "(" not in str(source))
+    if looks or isinstance(source, os.PathLike):
         return path
+    try:
+        is_folder = path.is_dir()
+        exists = path.exists()
+    except (OSError, ValueError):  # too long for a path
+        return None
     is_name = str(source).split("(")[0].strip() in {*GENERATORS, *catalogue.DATASETS}
-    return path if path.is_dir() and not is_name else None
-
-
-def _suffixes() -> tuple[str, ...]:
-    from .files import SUFFIXES
-
-    return SUFFIXES
+    return path if exists and not (is_folder and is_name) else None
