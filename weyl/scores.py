@@ -39,7 +39,7 @@ class Scores:
         for name in ("average_distortion", "worst_distortion"):
             known[name] = math.inf if known.get(name) is None else known[name]
         ends = {
-            name.removesuffix("_interval"): (float(low), math.inf if high is None else float(high))
+            name.removesuffix("_interval"): (float(low or 0), math.inf if high is None else float(high))
             for name, (low, high) in ((n, v) for n, v in record.items() if n.endswith("_interval"))
         }
         return cls(**known, intervals=ends)

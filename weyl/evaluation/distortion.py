@@ -16,7 +16,8 @@ class Distortion:
     def __init__(self) -> None:
         self.total, self.pairs = 0.0, 0
         self.largest, self.smallest = 0.0, math.inf  # of d / g
-        self.means: list[Tensor] = []  # of every source that has a pair
+        self.sums: list[Tensor] = []  # of every source
+        self.counts: list[Tensor] = []
 
     def add(self, rows: Rows) -> None:
         ratio = rows.d / rows.g  # NaN where there is no pair
@@ -26,14 +27,18 @@ class Distortion:
         self.pairs += int(counts.sum())
         self.largest = max(self.largest, float(ratio.masked_fill_(none, 0).amax()))
         self.smallest = min(self.smallest, float(ratio.masked_fill_(none, torch.inf).amin()))
-        self.means.append((sums / counts)[counts > 0].cpu())
+        self.sums.append(sums.cpu())
+        self.counts.append(counts.cpu())
 
     @property
     def average(self) -> float:
-        return self.total / self.pairs if self.pairs else 0.0
+        return self.total / max(self.pairs, 1)
+
+    def shares(self) -> Tensor:
+        """One number a source whose mean is the average and whose spread, to first order, is that of its sample."""
+        sums, counts = torch.cat(self.sums), torch.cat(self.counts).to(torch.float64)
+        return self.average + (sums - self.average * counts) / counts.mean().clamp(min=1e-300)
 
     @property
     def worst(self) -> float:
-        if not self.pairs:
-            return 1.0
         return self.largest / self.smallest if self.smallest > 0 else math.inf

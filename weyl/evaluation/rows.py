@@ -44,10 +44,8 @@ class Alignment:
         row = np.array([embedding.row(name) if name in embedding else -1 for name in graph.nodes], dtype=int)
         nodes = np.flatnonzero(row >= 0)
         if not len(nodes):
-            shown = (
-                f"{graph.nodes[0]!r} and {embedding.nodes[0]!r}" if len(row) and len(embedding) else "none"
-            )
-            raise ValueError(f"graph and embedding share no node: their first ones are {shown}")
+            first = f"{graph.nodes[0]!r} and {embedding.nodes[0]!r}"
+            raise ValueError(f"graph and embedding share no node: their first ones are {first}")
         place = np.full(len(row), -1)
         place[nodes] = np.arange(len(nodes))
         edges = place[np.asarray(graph.edges).reshape(-1, 2)]
@@ -62,9 +60,14 @@ class Alignment:
 
 
 def measured_rows(
-    embedding: Embedding, kernel: PairKernel, alignment: Alignment, sources: np.ndarray, goals: np.ndarray
+    embedding: Embedding,
+    kernel: PairKernel,
+    alignment: Alignment,
+    sources: np.ndarray,
+    goals: np.ndarray,
+    goal_rows: np.ndarray,
 ) -> Iterator[Rows]:
-    """Rows of some sources (places among the shared nodes); `goals` (sources, nodes of the graph)."""
+    """Rows of some sources (places among the shared nodes); goals[goal_rows] are theirs, to all nodes of the graph."""
     records = embedding.records
     device, n = records.device, len(alignment.nodes)
     columns = torch.from_numpy(alignment.rows).to(device)
@@ -75,9 +78,8 @@ def measured_rows(
         at = torch.from_numpy(some).to(device)
         first, second = columns[at].repeat_interleave(n), columns.repeat(len(some))
         d = kernel.forward(records, first, second).distances.reshape(len(some), n) * embedding.scale
-        g, pairs = (
-            x.to(device) for x in _goals(goals[block] if everyone else goals[block][:, alignment.nodes])
-        )
+        wanted = goals[goal_rows[block]]
+        g, pairs = (x.to(device) for x in _goals(wanted if everyone else wanted[:, alignment.nodes]))
         d.masked_fill_(~pairs, torch.inf)
         degrees = starts[some + 1] - starts[some]
         slots = np.minimum(np.arange(max(1, degrees.max(initial=0))), np.maximum(degrees - 1, 0)[:, None])

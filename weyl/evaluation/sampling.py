@@ -22,11 +22,25 @@ def chosen_sources(candidates: np.ndarray, nodes: int, seed: int) -> np.ndarray:
     return candidates[np.sort(drawn)]
 
 
-def interval(values: Tensor, population: int) -> tuple[float, float]:
-    """The 95 % interval of the mean over a population of which `values` are a simple random sample."""
+def interval(values: Tensor, share: float, most: float = math.inf) -> tuple[float, float]:
+    """The 95 % interval, within [0, most], of the mean over all sources; `values` are a random share of theirs.
+
+    Corrected for skewness, as average precisions have it: P. Hall, J. R. Stat. Soc. B 54 (1992) 221-228.
+    """
     n = len(values)
     if n < 2:
-        return -math.inf, math.inf
-    error = math.sqrt(float(values.var()) / n * max(0.0, 1 - n / population))
-    mean = float(values.mean())
-    return mean - SURE * error, mean + SURE * error
+        return 0.0, most
+    mean, deviation = float(values.mean()), float(values.std())
+    if share >= 1 or deviation <= 1e-12 * abs(mean):
+        return mean, mean
+    count = n / (1 - share)
+    skewness = float(((values - mean) / deviation).pow(3).mean())
+    low, high = (mean - deviation * _unskewed(end, skewness, count) for end in (SURE, -SURE))
+    return max(0.0, low), min(most, high)
+
+
+def _unskewed(end: float, skewness: float, count: float) -> float:
+    """The standardised mean that Hall's transformation takes to `end`."""
+    if abs(skewness) < 1e-6:
+        return end / math.sqrt(count)
+    return 3 / skewness * (math.cbrt(1 + skewness * (end / math.sqrt(count) - skewness / (6 * count))) - 1)

@@ -37,6 +37,10 @@ def evaluate(
     from weyl.graphs import graph_distances
 
     made = make_graph(graph)
+    if distances is not None and distances.n != len(made):
+        raise ValueError(
+            f"evaluate: distances of {distances.n:,} nodes do not belong to a graph of {len(made):,}"
+        )
     shared = Alignment.of(embedding, made)
     candidates = shared.nodes if distances is None else np.intersect1d(shared.nodes, distances.sources)
     sources = chosen_sources(candidates, len(shared.nodes), seed)
@@ -45,21 +49,23 @@ def evaluate(
     if distances is None:
         every = len(sources) == len(made.nodes)
         distances = graph_distances(made) if every else graph_distances(made, sources=sources)
-    goals = distances.rows[np.searchsorted(distances.sources, sources)]
     kernel = PairKernel(
         embedding.space, embedding.norm, torch.float64, embedding.points.device, torch.get_num_threads()
     )
     tally, places = Tally(), np.searchsorted(shared.nodes, sources)
+    goal_rows = np.searchsorted(distances.sources, sources)
     with one_torch_thread():
-        for rows in measured_rows(embedding, kernel, shared, places, goals):
+        for rows in measured_rows(embedding, kernel, shared, places, distances.rows, goal_rows):
             tally.add(rows)
+    if not tally.distortion.pairs:
+        raise ValueError("evaluate: no path joins two of the nodes that graph and embedding share")
     return tally.scores(len(shared.nodes), len(shared.edges), len(sources), _says_all(made))
 
 
 def _says_all(graph: Any) -> bool:
-    """Whether a weighted graph joins every pair: all nodes are neighbours then, and no order of them is wrong."""
-    n = len(graph.nodes)
-    return graph.weights is not None and len(graph.edges) == n * (n - 1) // 2
+    """Whether a weighted graph has an edge for every pair with a path: then no order of the nodes is wrong."""
+    size = np.bincount(graph.components)
+    return graph.weights is not None and len(graph.edges) == int((size * (size - 1) // 2).sum())
 
 
 class Tally:
@@ -89,9 +95,9 @@ class Tally:
         ranked, sampled = self.neighbours > 0 and not says_all, sources < nodes
         precisions = torch.cat(self.precisions)
         intervals = {
-            "average_distortion": interval(torch.cat(self.distortion.means), nodes),
+            "average_distortion": interval(self.distortion.shares(), sources / nodes),
             "worst_distortion": (self.distortion.worst, math.inf),
-            **({"mean_average_precision": interval(precisions, nodes)} if ranked else {}),
+            **({"mean_average_precision": interval(precisions, sources / nodes, 1)} if ranked else {}),
         }
         return Scores(
             average_distortion=self.distortion.average,
