@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from weyl.cli import bench, distance, embed, evaluate, export, neighbors, spaces
+from weyl.cli import bench, datasets, distance, embed, evaluate, export, neighbors, spaces
 
 application = typer.Typer(
     add_completion=False,
@@ -20,6 +20,7 @@ application.command("neighbors")(neighbors.command)
 application.command("distance")(distance.command)
 application.command("export")(export.command)
 application.command("spaces")(spaces.command)
+application.command("datasets")(datasets.command)
 application.add_typer(bench.application, name="bench")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -85,19 +86,24 @@ def path(name: str, data: str | os.PathLike | None = None) -> Path:
         reason = f"the data folder {where} does not exist"
     else:
         reason = f"{where} has no {dataset.file}"
-    raise ValueError(
-        f"dataset {name}: {reason}; get it from {dataset.address} and save its edges there as {dataset.file}, "
+    raise ValueError(f"dataset {name}: {reason}; {how_to_get(dataset)}")
+
+
+def how_to_get(dataset: Dataset) -> str:
+    """What to do where the file of a dataset is missing."""
+    return (
+        f"get it from {dataset.address} and save its edges in the data folder as {dataset.file}, "
         "lines `source target [weight]`"
     )
 
 
-def find(name: str) -> Dataset:
-    """The entry of a dataset; a wrong name lists the near ones."""
+def find(name: str, beside: Iterable[str] = ()) -> Dataset:
+    """The entry of a dataset; a wrong name lists the near ones, those of other graphs included."""
     if name in DATASETS:
         return DATASETS[name]
     from difflib import get_close_matches
 
-    near = get_close_matches(name.lower(), DATASETS, cutoff=0.6)
+    near = get_close_matches(name.lower(), [*DATASETS, *beside], cutoff=0.6)
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "`weyl datasets` lists all"
     raise ValueError(f"no dataset {name!r}; {hint}")
 
