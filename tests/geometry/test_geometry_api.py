@@ -234,6 +234,47 @@ def test_inference_mode_changes_nothing(text):
         torch.testing.assert_close(ours, expected.detach(), rtol=1e-13, atol=1e-13)
 
 
+SMOOTH = ("exp", "retract", "inner", "riemannian_gradient", "reflect")  # no spectral function in them
+SPECTRAL = ("distance", "log", "transport")
+OF_MATRICES = ("upper", "bounded", "dual", "interpolated", "pd", "ball", "antisymmetric")
+
+
+@pytest.mark.parametrize("operation", SMOOTH + SPECTRAL)
+@pytest.mark.parametrize("text", SPACES)
+def test_second_derivatives_are_right_or_refused(text, operation):
+    """Against differences of the first ones; never a part of the truth."""
+    made = space(text)
+    p, q = points(made, 2, seed=5)
+    X = tangent(made, p, 0.5, seed=6)
+    weights = torch.Generator().manual_seed(7)
+    calls = {
+        "exp": lambda at: made.exp(at, X),
+        "retract": lambda at: made.retract(at, X),
+        "inner": lambda at: made.inner(at, X, X),
+        "riemannian_gradient": lambda at: made.riemannian_gradient(at, X),
+        "reflect": lambda at: made.reflect(at, q),
+        "distance": lambda at: made.distance(at, q, "riemannian"),
+        "log": lambda at: made.log(at, q),
+        "transport": lambda at: made.transport(at, q, X),
+    }
+    mixed = torch.randn(calls[operation](p).shape, generator=weights, dtype=torch.float64)
+    E, F = (made.structured(torch.randn(p.shape, generator=weights, dtype=torch.float64)) for _ in range(2))
+
+    def slope(at):
+        value = (calls[operation](at) * mixed).sum() + 0 * at.sum()
+        return (torch.autograd.grad(value, at, create_graph=True)[0] * F).sum()
+
+    at = p.clone().requires_grad_()
+    first = slope(at) + 0 * at.sum()
+    if operation in SPECTRAL and any(name in text for name in OF_MATRICES):
+        with pytest.raises(RuntimeError, match="differentiated once"):
+            torch.autograd.grad(first, at)
+        return
+    (second,) = torch.autograd.grad(first, at)
+    ends = [float(slope((p + h * E).requires_grad_()).detach()) for h in (1e-5, -1e-5)]
+    assert float((second * E).sum()) == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-6, abs=1e-6)
+
+
 # ── drawing ──────────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("text", SPACES)
 def test_seeds_reproduce(text):
@@ -542,6 +583,26 @@ def test_the_margin_is_relative_to_the_boundary():
     torch.testing.assert_close(spd.project(lopsided), (lopsided + lopsided.mT) / 2)
     one = space("spd(2, det=1)").project(torch.diag(torch.tensor([8.0, 2.0], dtype=torch.float64)))
     torch.testing.assert_close(one, torch.diag(torch.tensor([2.0, 0.5], dtype=torch.float64)))
+
+
+@pytest.mark.parametrize("text", SPACES)
+def test_projections_have_their_gradients(text):
+    """Through no eigenvector: inside, outside, and where all eigen- or singular values are equal."""
+    made = space(text)
+    o = made.basepoint(dtype=torch.float64)
+    noise = torch.randn(made.point_shape, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    equal = made.flat_o(torch.ones(made.chamber.length, dtype=torch.float64))
+    weights = torch.randn(made.point_shape, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+    for raw in (o, points(made, 1)[0], 3 * noise, 3 * equal, 0.1 * equal - 3 * o):
+        raw = raw.clone().requires_grad_()
+        made.project(raw, margin=0.1).sum().backward()
+        assert raw.grad.isfinite().all()
+    raw = (3 * noise).requires_grad_()
+    (gradient,) = torch.autograd.grad((made.project(raw, margin=0.1) * weights).sum(), raw)
+    for seed in range(3):
+        E = torch.randn(raw.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+        ends = [(made.project(raw.detach() + h * E, margin=0.1) * weights).sum() for h in (1e-6, -1e-6)]
+        assert float((gradient * E).sum()) == pytest.approx(float(ends[0] - ends[1]) / 2e-6, abs=1e-7)
 
 
 # ── single precision, far and degenerate points ──────────────────────────────────────────────────────────────────

@@ -207,12 +207,33 @@ def test_parameters_of_an_odd_function_get_their_gradients(kind):
     assert gradcheck(lambda C, k: odd_function(C, lambda x: torch.sin(k * x)), (C, k))
 
 
-def test_second_derivatives_are_refused_not_wrong():
-    M = hermitian("generic", torch.float64)
-    for function in (lambda M: hermitian_values(M)[0], lambda M: hermitian_function(M, torch.exp)):
-        (first,) = torch.autograd.grad(function(M).square().sum(), M, create_graph=True)
-        with pytest.raises(RuntimeError, match="once_differentiable"):
-            first.sum().backward()
+SECOND = {
+    "singular values": lambda A: singular_values(A)[1],
+    "eigenvalues": lambda A: hermitian_values(A + A.mH)[0],
+    "a function": lambda A: hermitian_function(A + A.mH, torch.exp),
+    "an odd function": lambda A: odd_function(A, torch.atan),
+    "Takagi values": lambda A: takagi(A + A.mT)[1],
+}
+
+
+@pytest.mark.parametrize("what", SECOND)
+def test_second_derivatives_are_refused_not_wrong(what):
+    """By torch.autograd.grad and by backward, and where the incoming gradient is a constant."""
+    A = case((3, 3), torch.complex128, "generic").detach().requires_grad_()
+    for outer in (lambda x: x.abs().square().sum(), lambda x: x.real.sum()):
+        (first,) = torch.autograd.grad(outer(SECOND[what](A)), A, create_graph=True)
+        with pytest.raises(RuntimeError, match="differentiated once"):
+            torch.autograd.grad(first.abs().square().sum(), A, retain_graph=True)
+        with pytest.raises(RuntimeError, match="differentiated once"):
+            first.abs().square().sum().backward()
+
+
+def test_the_gradient_in_the_matrix_is_no_constant_of_a_parameter():
+    M, k = hermitian("generic", torch.float64), torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
+    value = hermitian_function(M, lambda x: torch.sin(k * x)).sum()
+    (first,) = torch.autograd.grad(value, M, create_graph=True)
+    with pytest.raises(RuntimeError, match="differentiated once"):
+        torch.autograd.grad(first.sum(), k)
 
 
 # ── exponential ──────────────────────────────────────────────────────────────────────────────────────────────────

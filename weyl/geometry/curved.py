@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+
+from .once import once
 
 # asin(x) = Σ a_m x^(2m+1); with |x|² below SERIES_BELOW nine terms leave less than one rounding of float64.
 ARCSINE = [1.0]
@@ -34,7 +35,7 @@ class _Arcsine(torch.autograd.Function):
         return angle
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx, grad):
         sine, cosine, k, angle = ctx.saved_tensors
         cut = cosine < 1e-12

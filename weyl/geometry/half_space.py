@@ -14,7 +14,7 @@ from torch import Tensor
 from .chamber import Chamber, type_a, type_bc
 from .fields import Field, identity
 from .matrix_space import MatrixSpace, blocks, inverse_adjoint, rayleigh, singular_spectrum, spread_of
-from .spectral import exponential, hermitian_values, odd_function
+from .spectral import exponential, hermitian_function, hermitian_values, odd_function
 from .twofold import Matrix, between, cholesky, scaled
 
 HALF = torch.tensor(0.5, dtype=torch.float64)
@@ -137,13 +137,15 @@ class HalfSpace(MatrixSpace):
 
     def nearest(self, p, margin, target):
         H = self.matrix(p)
-        values, Q = torch.linalg.eigh((H + H.mH) / 2)
-        largest = values.abs().amax(-1, keepdim=True).clamp(min=torch.finfo(torch.float32).tiny)
-        inside = (values >= margin * largest).all(-1)[..., None, None]
-        lifted = torch.maximum(values, target * largest)
-        H = torch.where(inside, H, (Q * lifted.unsqueeze(-2)) @ Q.mH + (H - H.mH) / 2)
+        Y, N = (H + H.mH) / 2, (H - H.mH) / 2
+        values, _ = hermitian_values(Y)
+        largest = values.abs().amax(-1).clamp(min=torch.finfo(torch.float32).tiny)[..., None, None]
+        inside = (values >= margin * largest[..., 0]).all(-1)[..., None, None]
+        if not bool(inside.all()):
+            lifted = largest * hermitian_function(Y / largest, lambda x: x.clamp(min=target))
+            H = torch.where(inside, H, lifted + N)
         if self.unimodular:
-            log_det = torch.where(inside.squeeze(-1), values, lifted).log().mean(-1)[..., None, None]
+            log_det = torch.linalg.slogdet((H + H.mH) / 2).logabsdet[..., None, None] / H.shape[-1]
             H = torch.where(log_det.abs() < min(target**2, 1e-5), H, H * torch.exp(-log_det))
         return self.storage(H)
 

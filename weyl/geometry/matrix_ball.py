@@ -146,12 +146,12 @@ class MatrixBall(MatrixSpace):
         k = float(self.k.detach())
         if k >= 0:
             return p
-        unit = (-k) ** -0.5
-        Z = self.matrix(p)
-        U, values, Vh = torch.linalg.svd(Z, full_matrices=False)
-        inside = (values <= (1 - margin) * unit).all(-1)[..., None, None]
-        clipped = (U * values.clamp(max=(1 - target) * unit).unsqueeze(-2)) @ Vh
-        return self.storage(torch.where(inside, Z, clipped))
+        unit, Z = (-k) ** -0.5, self.matrix(p)
+        inside = (torch.linalg.matrix_norm(Z.detach(), 2) <= (1 - margin) * unit)[..., None, None]
+        if bool(inside.all()):
+            return p
+        end = (1 - target) * unit
+        return self.storage(torch.where(inside, Z, odd_function(Z, lambda x: x.clamp(-end, end))))
 
     def _dtype(self) -> torch.dtype:
         return torch.float64 if self.field.width == 1 else torch.complex128

@@ -2,7 +2,7 @@
 
 No backward pass goes through eigenvectors or singular vectors: the gradient of Σ f(σ_j) at C = U diag(σ) V* is
 U diag(f'(σ)) V*, and a matrix function is differentiated by divided differences (Daleckii and Krein, 1965), both
-bounded where eigenvalues meet. Second derivatives of matrix functions are not offered and are refused by torch.
+bounded where eigenvalues meet. Second derivatives are not offered, and refused (once.py).
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+
+from .once import once
 
 # Abscissae and weights of the 4 point Gauss rule on [0, 1]: exact to degree 7, so a divided difference over an
 # interval of NEAR times the distance to the next singularity errs by less than one rounding.
@@ -30,7 +31,7 @@ class _SingularValues(torch.autograd.Function):
         return U, values, Vh
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx, _U, grad, _Vh):
         U, values, Vh = ctx.saved_tensors
         noise = torch.finfo(values.dtype).eps * values[..., :1]
@@ -51,14 +52,14 @@ class _HermitianValues(torch.autograd.Function):
     def forward(ctx, M):
         values, Q = torch.linalg.eigh(M)
         values, Q = values.flip(-1), Q.flip(-1)
-        ctx.save_for_backward(Q)
+        ctx.save_for_backward(values, Q)
         ctx.mark_non_differentiable(Q)
         return values, Q
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx, grad, _Q):
-        (Q,) = ctx.saved_tensors
+        _, Q = ctx.saved_tensors
         return (Q * grad.unsqueeze(-2)) @ Q.mH
 
 
@@ -70,13 +71,13 @@ def hermitian_values(M: Tensor) -> tuple[Tensor, Tensor]:
 class _HermitianFunction(torch.autograd.Function):
     @staticmethod
     def forward(ctx, M, f_values, Q, quotients):
-        ctx.save_for_backward(Q, quotients)
+        ctx.save_for_backward(M, f_values, Q, quotients)
         return (Q * f_values.unsqueeze(-2)) @ Q.mH
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx, grad):
-        Q, quotients = ctx.saved_tensors
+        _, _, Q, quotients = ctx.saved_tensors
         inner = Q.mH @ grad @ Q
         return Q @ (quotients * inner) @ Q.mH, inner.diagonal(dim1=-2, dim2=-1).real, None, None
 
@@ -142,14 +143,14 @@ class _TakagiValues(torch.autograd.Function):
         size = pivot.abs()
         phase = torch.where(size > 0.5, pivot / torch.where(size > 0.5, size, 1), 1)
         K = K * phase.unsqueeze(-2)
-        ctx.save_for_backward(K)
+        ctx.save_for_backward(K, values)
         ctx.mark_non_differentiable(K)
         return K, values
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx, _K, grad):
-        (K,) = ctx.saved_tensors
+        K, _ = ctx.saved_tensors
         return (K * grad.unsqueeze(-2)) @ K.mT
 
 

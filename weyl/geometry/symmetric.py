@@ -111,10 +111,13 @@ class SymmetricSpace(Space):
     @final
     def gradient_at(self, p, gradient):
         """The lift is linear in ξ, so the gradient in the frame is its adjoint, divided by the weight of the metric."""
+        kept = torch.is_grad_enabled() and (p.requires_grad or gradient.requires_grad)
         with torch.inference_mode(False), torch.enable_grad():
-            at, given = (x.detach().clone() for x in torch.broadcast_tensors(p, gradient))
+            at, given = torch.broadcast_tensors(p, gradient)
+            if not kept:
+                at, given = at.detach().clone(), given.detach().clone()
             xi = torch.zeros_like(at).requires_grad_()
-            (adjoint,) = torch.autograd.grad(self.lift(at, xi), xi, given)
+            (adjoint,) = torch.autograd.grad(self.lift(at, xi), xi, given, create_graph=kept)
         return self.lift(p, adjoint / self._weight(p))
 
     @final
