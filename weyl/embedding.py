@@ -18,6 +18,7 @@ from weyl.geometry import space as make_space
 from weyl.geometry.coordinates import flat_coordinates
 from weyl.geometry.fixed import fixed_metric, fixed_space
 from weyl.geometry.norms import BoundNorm
+from weyl.geometry.space import TOLERANCE
 from weyl.kernels.dispatch import PairKernel, blocks
 from weyl.placing import place
 from weyl.scores import Scores
@@ -67,12 +68,14 @@ class Embedding:
     def _check(self) -> None:
         if not 0 < self.scale < float("inf"):
             raise ValueError(f"embedding: the scale must be positive and finite, got {self.scale}")
+        if not self.nodes:
+            raise ValueError("embedding: no nodes: it needs at least one")
         if len(self.nodes) != len(self.points):
             raise ValueError(f"embedding: {len(self.nodes)} node names for {len(self.points)} points")
         if len(self._row_of) < len(self.nodes):
             twice = next(name for row, name in enumerate(self.nodes) if self._row_of[name] != row)
             raise ValueError(f"embedding: two nodes have the name {twice!r}")
-        if len(self.points) and (reason := self.space.why_not(self.points)):
+        if reason := self.space.why_not(self.points):
             raise ValueError(f"embedding: {reason}")
 
     @cached_property
@@ -160,7 +163,7 @@ class Embedding:
     def _rows(self, pairs: Iterable[Sequence[Hashable]]) -> tuple[Tensor, Tensor]:
         listed = pairs.tolist() if isinstance(pairs, np.ndarray | Tensor) else list(pairs)
         for pair in listed:
-            if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+            if isinstance(pair, str | bytes) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
                 raise ValueError(f"expected pairs of node names, such as [(a, b), (a, c)], got {pair!r}")
         rows = torch.tensor([[self.row(name) for name in pair] for pair in listed], dtype=torch.int64)
         first, second = rows.reshape(-1, 2).to(self.points.device).unbind(-1)
@@ -176,10 +179,11 @@ class Embedding:
             d[block], v[block] = found.distances, found.vectors
         if len(v):
             far = (v.amax(-1) - v.amin(-1) > WIDEST_GAP).nonzero().squeeze(-1)
+            tolerance = TOLERANCE[self.points.dtype]  # points of 32 bits have no 31 digits to give
             for block in blocks(len(far), BLOCK // 16):
                 some = far[block]
                 p, q = (self.points[rows[some]].to(torch.float64) for rows in (first, second))
-                v[some] = self.space.vector_distance(p, q)
+                v[some] = self.space.vector_distance(p, q, tolerance)
                 d[some] = self.norm(v[some])
         return d, v
 
@@ -189,17 +193,16 @@ class Embedding:
 
         Minimises mean |d - g| / g over the new point, from several starts; the same input gives the same point.
         """
+        if not isinstance(name, Hashable):
+            raise ValueError(f"add: {name!r} cannot be a name: a {type(name).__name__} is not hashable")
         if name in self:
             raise ValueError(f"add: there is a node {name!r} already")
-        if not distances:
-            raise ValueError(f"add: {name!r} needs a distance to at least one known node")
+        if not isinstance(distances, Mapping) or not distances:
+            raise ValueError(
+                f"add: {name!r} needs its distances to known nodes, at least one, such as {{known: 1.0}}"
+            )
         rows = [self.row(known) for known in distances]
-        goals = torch.tensor([float(g) for g in distances.values()], dtype=torch.float64)
-        for known, g in zip(distances, goals.tolist(), strict=True):
-            if not 0 < g < float("inf"):
-                raise ValueError(
-                    f"add: the distance to {known!r} must be positive and finite, got {distances[known]!r}"
-                )
+        goals = torch.tensor([_length(known, g) for known, g in distances.items()], dtype=torch.float64)
         known_points = self.points[rows].to(torch.float64)
         point = place(self.space, self.norm, known_points, goals.to(known_points.device) / self.scale)
         points = torch.cat([self.points, point.to(self.points.dtype).unsqueeze(0)])
@@ -207,7 +210,10 @@ class Embedding:
 
     def to(self, dtype: torch.dtype | None = None, device: torch.device | str | None = None) -> Embedding:
         """The same embedding with its points in another dtype, on another device."""
-        return self._with(points=self.points.to(device=device, dtype=dtype or self.points.dtype))
+        points = self.points.to(device=device, dtype=dtype or self.points.dtype)
+        if points.dtype != self.points.dtype and (reason := self.space.why_not(points)):
+            raise ValueError(f"embedding: {reason}, in {points.dtype}; keep {self.points.dtype}")
+        return self._with(points=points)
 
     def with_scores(self, scores: Scores) -> Embedding:
         """The same embedding with the scores that `evaluate` found."""
@@ -254,10 +260,9 @@ def load(
 ) -> Embedding:
     """The embedding that `save` has written, on any machine; ValueError with the reason where the file is none."""
     header, nodes, points = storage.read(path)
-    points = points.to(device=device, dtype=dtype or points.dtype)
     try:
         scores = header.get("scores")
-        return Embedding(
+        embedding = Embedding(
             header["space"],
             header["metric"],
             points,
@@ -265,9 +270,10 @@ def load(
             scores=None if scores is None else Scores.from_json(scores),
             **{name: header[name] for name in FIELDS[4:] if name in header and name != "scores"},
         )
+        return embedding if dtype is device is None else embedding.to(dtype, device)
     except KeyError as missing:
         raise storage.FileProblem(f"{path}: its header has no {missing}") from None
-    except (TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
         raise storage.FileProblem(f"{path}: {error}") from error
 
 
@@ -282,6 +288,17 @@ def _storage(space: SymmetricSpace, points: Tensor | np.ndarray) -> Tensor:
         shape = ", ".join(map(str, space.point_shape))
         raise ValueError(f"embedding: expected points (n, {shape}) of {space}, got {tuple(given.shape)}")
     return given.contiguous()
+
+
+def _length(known: Hashable, given: Any) -> float:
+    """A distance to a known node, as a number."""
+    try:
+        g = float(given)
+    except (TypeError, ValueError):
+        g = float("nan")
+    if not 0 < g < float("inf"):
+        raise ValueError(f"add: the distance to {known!r} must be positive and finite, got {given!r}")
+    return g
 
 
 def _versions() -> dict[str, str]:

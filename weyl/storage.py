@@ -16,7 +16,9 @@ import math
 import os
 from collections.abc import Hashable
 from contextlib import suppress
+from errno import EISDIR, ENOENT
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -37,8 +39,13 @@ def write_whole(path: str | os.PathLike, data: bytes) -> None:
     """Puts `data` into a file in one step: on any failure the file is as it was, or still not there."""
     target = Path(os.path.realpath(path))
     if target.is_dir():
-        raise IsADirectoryError(21, "is a folder; give a file name", str(path))
-    part = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
+        raise IsADirectoryError(EISDIR, "is a folder; give a file name", str(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(ENOENT, f"there is no folder {target.parent}", str(path))
+    if target.exists() and not target.is_file():  # a device or a pipe is written to, never replaced
+        target.write_bytes(data)
+        return
+    part = target.with_name(f".weyl-{os.getpid()}-{get_ident()}.part")
     try:
         with open(part, "wb") as file:
             if target.exists():
@@ -70,8 +77,8 @@ def write(path: str | os.PathLike, header: dict[str, Any], nodes: list, points: 
     record = {"sha256": "0" * 64, "format": FORMAT, **plain(header), "nodes": named(nodes)}
     text = json.dumps(record, allow_nan=False)
     text = text.replace("0" * 64, _digest(text, points), 1)
-    if len(text) > LARGEST_HEADER:
-        raise ValueError(f"{path}: the node names take {len(text)} bytes, more than a file can hold")
+    if (size := len(json.dumps(text))) > LARGEST_HEADER:
+        raise ValueError(f"{path}: the node names take {size:,} bytes, more than a file can hold")
     write_whole(path, save({"points": points}, {"weyl": text}))
 
 
@@ -107,6 +114,8 @@ def _parts(path: str | os.PathLike, data: bytes) -> tuple[str, Tensor]:
     try:
         tensors = dict(deserialize(data))
         metadata = json.loads(data[8 : 8 + size]).get("__metadata__") or {}
+        if not data[: 8 + size].rstrip(b" ").endswith(b"}"):
+            raise ValueError("its header is not filled up with spaces")
     except (SafetensorError, ValueError, RecursionError) as error:
         reason = "cut off or longer than it was" if "MetadataIncompleteBuffer" in str(error) else str(error)
         raise FileProblem(f"{path}: damaged: {reason}") from None
@@ -144,6 +153,9 @@ def unnamed(record: Any, count: int) -> list:
 
 
 def _tagged(name: Hashable) -> Any:
+    if type(name) is str and not name.isascii() and any("\ud800" <= c <= "\udfff" for c in name):
+        # JSON would join two halves of a character
+        return {"text": name.encode("utf-8", "surrogatepass").hex()}
     if name is None or type(name) in (str, int, bool):
         return name
     if isinstance(name, np.generic):  # a name from an array: equal to Python's own
@@ -168,8 +180,9 @@ def _untagged(record: Any) -> Hashable:
     ((kind, value),) = record.items()
     if kind == "float":
         return float.fromhex(value)
-    if kind == "bytes":
-        return bytes.fromhex(value)
+    if kind in ("bytes", "text"):
+        data = bytes.fromhex(value)
+        return data if kind == "bytes" else data.decode("utf-8", "surrogatepass")
     if kind not in ("tuple", "frozenset"):
         raise ValueError(f"a name of the unknown kind {kind!r}")
     parts = [_untagged(part) for part in value]
