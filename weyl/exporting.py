@@ -33,10 +33,14 @@ def as_csv(names: list, rows: Rows, kind: str) -> bytes:
     """A heading, then a node a line; numbers with all their digits."""
     file = io.StringIO(newline="")
     flat = rows.reshape(len(rows), -1)
-    writer = csv.writer(file, lineterminator="\n")
+    nodes = column(names)
+    torn = any("\r" in str(name) for name in nodes)  # csv leaves it bare, though readers end a line there
+    writer = csv.writer(
+        file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if torn else csv.QUOTE_MINIMAL
+    )
     writer.writerow(["node", *headings(flat)])
-    writer.writerows([name, *numbers] for name, numbers in zip(column(names), flat.tolist(), strict=True))
-    return file.getvalue().encode("utf-8", "surrogatepass")
+    writer.writerows([name, *numbers] for name, numbers in zip(nodes, flat.tolist(), strict=True))
+    return file.getvalue().encode()
 
 
 def as_word2vec(names: list, rows: Rows, kind: str) -> bytes:
@@ -53,7 +57,7 @@ def as_word2vec(names: list, rows: Rows, kind: str) -> bytes:
         seen[word] = name
     lines = [f"{len(words)} {flat.shape[1]}"]
     lines += [f"{word} {' '.join(map(repr, one))}" for word, one in zip(words, flat.tolist(), strict=True)]
-    return ("\n".join(lines) + "\n").encode("utf-8", "surrogatepass")
+    return ("\n".join(lines) + "\n").encode()
 
 
 def as_parquet(names: list, rows: Rows, kind: str) -> bytes:
@@ -78,10 +82,8 @@ def headings(flat: Rows) -> list[str]:
 
 
 def column(names: list) -> list:
-    """Names of one kind as they are: all text or all whole numbers; mixed and other ones as their text."""
-    if all(isinstance(name, str) for name in names):
-        return names
+    """Names as they are where all are whole numbers, else their text, with lone halves of characters spelled out."""
     whole = all(isinstance(name, int | np.integer) and not isinstance(name, bool) for name in names)
     if whole and all(-(2**63) <= int(name) < 2**63 for name in names):
         return [int(name) for name in names]
-    return [str(name) for name in names]
+    return [str(name).encode("utf-8", "backslashreplace").decode() for name in names]
