@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,6 +22,7 @@ class Competitor:
     name: str
     points: Tensor
     distance: Callable[[Tensor, Tensor], Tensor]
+    manifold: Any = None  # of geoopt's kind, for its optimisers
 
     def run(self, first: Tensor, second: Tensor, batch: int, gradients: bool) -> None:
         """Distances of pairs of nodes, and where asked the gradient of their sum, accumulated in `points.grad`."""

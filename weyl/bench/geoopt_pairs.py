@@ -52,4 +52,4 @@ def competitor(space: Space, metric: str, points: Tensor) -> Competitor:
     manifold = getattr(manifolds, MANIFOLDS[family])(metric=metric_type, rank=space.rank)
     manifold = manifold.to(points)
     Z = torch.view_as_complex(points.contiguous()).clone().requires_grad_()
-    return Competitor("geoopt", Z, manifold.dist)
+    return Competitor("geoopt", Z, manifold.dist, manifold)

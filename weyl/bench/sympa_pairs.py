@@ -61,4 +61,4 @@ def competitor(path: str | Path, space: Space, metric: str, points: Tensor) -> C
     manifold = getattr(manifolds, MANIFOLDS[family])(dims=space.rank, metric=types.MetricType[kind])
     manifold = manifold.to(points)
     Z = points.permute(0, 3, 1, 2).contiguous().clone().requires_grad_()
-    return Competitor("sympa", Z, manifold.dist)
+    return Competitor("sympa", Z, manifold.dist, manifold)
