@@ -19,7 +19,7 @@ BELOW = {  # what each room may import; weyl/__init__.py, lazily, all
     "exporting": "storage",
     "placing": "geometry kernels",
     "embedding": "scores storage exporting placing geometry kernels",
-    "bench": "geometry kernels",
+    "bench": "geometry kernels graphs embedding training evaluation",
     "training": "embedding storage geometry kernels graphs",
     "evaluation": "scores embedding kernels geometry graphs",
     "analysis": "evaluation embedding geometry graphs",

@@ -67,7 +67,11 @@ class Rival:
         self.optimizer.param_groups[0]["lr"] = self.rate / 10 if early else self.rate
         first, second, goals = map(torch.from_numpy, self.schedule.batch(step))
         self.optimizer.zero_grad()
-        loss = ((self.distance(self.points[first], self.points[second]) / goals).square() - 1).abs().sum()
+        loss = (
+            ((self.distance(self.points[first], self.points[second]).flatten() / goals).square() - 1)
+            .abs()
+            .sum()
+        )
         if not bool(loss.isfinite()):
             return False
         loss.backward()
@@ -82,5 +86,7 @@ class Rival:
         total, schedule = 0.0, PairSchedule(self.distances, LOOKED_PAIRS, dtype=np.float64)
         for step in range(schedule.steps_per_epoch):
             first, second, goals = map(torch.from_numpy, schedule.batch(step))
-            total += float((self.distance(self.points[first], self.points[second]) / goals - 1).abs().sum())
+            total += float(
+                (self.distance(self.points[first], self.points[second]).flatten() / goals - 1).abs().sum()
+            )
         return total / schedule.pairs
