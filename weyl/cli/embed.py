@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def command(
+    context: typer.Context,
     graph: Annotated[str, typer.Argument(metavar="GRAPH", help="A file, a dataset, or such as 'tree(3,5)'.")],
     space: Annotated[
         str, typer.Option(metavar="SPACE", help="Where the points lie: see weyl spaces.")
@@ -63,53 +63,64 @@ def command(
 ) -> None:
     """Embed a graph and write one file that can be queried, exported, evaluated and plotted."""
     began = time.perf_counter()
-    settings = _settings(config)
-    progress = Progress("weyl embed")
-    progress.say("loading torch")
-    from weyl.graphs.graph import graph as make_graph
-    from weyl.tasks.reconstruction import Interrupted, embed
-    from weyl.training.workers import Workers
+    with Progress("weyl embed") as progress:
+        progress.say("loading torch")
+        from weyl.graphs.graph import graph as make_graph
+        from weyl.tasks.reconstruction import Interrupted, embed
+        from weyl.training.workers import Workers
 
-    progress.say("reading the graph and its distances")
-    made = make_graph(graph, data=data)
-    target = _target(out, made.name)
-    checkpoint = f"{target}.checkpoint"
-    if resume and not Path(checkpoint).exists() and Path(target).exists():
-        _report(_finished(target, made.fingerprint), target, time.perf_counter() - began, as_json)
+        settings = _settings(config, context)
+        progress.say("reading the graph and its distances")
+        made = make_graph(graph, data=data)
+        made = made.largest_component() if component == "largest" else made
+        target = _target(out, made.name)
+        checkpoint = f"{target}.checkpoint"
+        if resume and not Path(checkpoint).exists() and Path(target).exists():
+            asked = {"recipe": recipe, "effort": effort, "seed": seed, "dtype": dtype}
+            asked |= {"space": space, "metric": metric, **settings}
+            found = _finished(target, made.fingerprint, asked)
+            _report(found, target, time.perf_counter() - began, as_json)
+            return
+        try:
+            embedding = embed(
+                made, space, metric, effort=effort, recipe=recipe, seed=seed, time_limit=time_limit, dtype=dtype,
+                device=device, threads=threads, callback=progress, component=component, config=settings,
+                checkpoint=checkpoint, resume=resume, log=log,
+            )  # fmt: skip
+            if progress.speaks:
+                embedding.save(target)
+        except Interrupted as stopped:
+            if not progress.speaks:
+                raise typer.Exit(130) from None
+            stopped.embedding.save(target)
+            hint = "; --resume goes on from here" if Path(checkpoint).exists() else ""
+            progress.warn(f"stopped; the best so far is in {target}{hint}")
+            raise
+        finally:
+            Workers.close()
+    if not progress.speaks:
         return
-    try:
-        embedding = embed(
-            made, space, metric, effort=effort, recipe=recipe, seed=seed, time_limit=time_limit, dtype=dtype,
-            device=device, threads=threads, callback=progress, component=component, config=settings,
-            checkpoint=checkpoint, resume=resume, log=log,
-        )  # fmt: skip
-    except Interrupted as stopped:
-        progress.close()
-        stopped.embedding.save(target)
-        print(
-            f"weyl embed: stopped; the best so far is in {target}; --resume goes on from here",
-            file=sys.stderr,
-        )
-        raise
-    finally:
-        progress.close()
-    if not Workers().first:
-        return
-    embedding.save(target)
     Path(checkpoint).unlink(missing_ok=True)
     _report(embedding, target, time.perf_counter() - began, as_json)
 
 
-def _settings(path: str | None) -> dict[str, Any]:
-    """The fields of the configuration that a file sets."""
+def _settings(path: str | None, context: typer.Context) -> dict[str, Any]:
+    """The fields of the configuration that a file sets, without those that options on the command line set."""
     import tomllib
+
+    from weyl.training.config import Config
 
     if path is None:
         return {}
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        Config().with_(found)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: not a TOML file: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    given = {name for name in found if str(context.get_parameter_source(name)).endswith("COMMANDLINE")}
+    return {name: value for name, value in found.items() if name not in given}
 
 
 def _target(out: str | None, name: str) -> str:
@@ -132,14 +143,20 @@ def _file_name(name: str) -> str:
     return "".join(c if c.isalnum() or c in "-_.(),=" else "_" for c in name)[:100] or "graph"
 
 
-def _finished(target: str, fingerprint: str) -> Embedding:
+def _finished(target: str, fingerprint: str, asked: dict[str, Any]) -> Embedding:
     """The embedding of a run that came to its end, where there is nothing to resume."""
     import weyl
 
     embedding = weyl.load(target)
+    space = weyl.space(asked["space"])
+    asked |= {"space": space.name, "metric": str(space.norm(asked["metric"]))}
+    other = sorted(name for name, value in asked.items() if embedding.config.get(name) != value)
     if embedding.fingerprint != fingerprint or embedding.scores is None:
+        other = ["graph"] if embedding.scores else ["end: it was stopped"]
+    if other:
+        what = ", ".join(other)
         raise ValueError(
-            f"--resume: {target} has no checkpoint and is of another graph or stopped: leave out --resume"
+            f"--resume: there is no checkpoint, and {target} is of a run with another {what}: leave out --resume"
         )
     return embedding
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import dataclass
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +21,19 @@ from weyl.embedding import Embedding
 from weyl.evaluation.scores import evaluate
 from weyl.geometry import SymmetricSpace
 from weyl.geometry import space as make_space
-from weyl.geometry.norms import BoundNorm
+from weyl.geometry.norms import BoundNorm, SumOfRoots
 from weyl.graphs.distances import Distances, graph_distances
-from weyl.graphs.graph import Graph
+from weyl.graphs.graph import Graph, components_note
 from weyl.graphs.graph import graph as make_graph
 from weyl.training.config import Config
 from weyl.training.plan import plan
 from weyl.training.starts import random_start, warm_start
-from weyl.training.trainer import State, Trained, Trainer
+from weyl.training.trainer import Diverged, State, Trained, Trainer
 from weyl.training.units import diameter_of, unit_for
-from weyl.training.watch import Watch, resumed
+from weyl.training.watch import Interrupt, Watch, resumed
 from weyl.training.workers import Workers
 
+SPACE, METRIC = "upper(4)", "f1"
 SCOUTING = 20  # a start is tried for this part of the steps
 WARM_RATE = 0.2  # of the rate, where points start near their places
 WARM_STEPS = 0.25  # of the steps
@@ -45,15 +51,15 @@ class Interrupted(KeyboardInterrupt):
 
 def embed(
     graph: Any,
-    space: str | SymmetricSpace = "upper(4)",
-    metric: str | BoundNorm = "f1",
+    space: str | SymmetricSpace | None = None,
+    metric: str | BoundNorm | None = None,
     *,
     effort: str = "normal",
     recipe: str = "default",
     seed: int = 0,
     time_limit: float | None = None,
-    dtype: str = "float32",
-    device: str = "auto",
+    dtype: str | torch.dtype = "float32",
+    device: str | torch.device = "auto",
     threads: int | None = None,
     start: Embedding | None = None,
     callback: Callable[[State], Any] | None = None,
@@ -67,64 +73,130 @@ def embed(
 ) -> Embedding:
     """Maps the nodes of a graph to points of a space so that distances say what they say in the graph.
 
-    `graph` is whatever `weyl.graph` takes. `config` sets fields of `weyl.training.config.Config`; `start` is an earlier
-    embedding, `callback(state)` may set `state.stop`. With `checkpoint`, a file that stays until you remove it, a run
-    that was killed goes on with `resume=True`, to the same bits. The same seed gives the same bits on a CPU, whatever
-    the threads.
+    `graph` is whatever `weyl.graph` takes; space and metric are "upper(4)" and "f1", or those of `start`, an earlier
+    embedding to begin from. `config` sets fields of `weyl.training.config.Config` and goes before the other arguments:
+    that of an embedding repeats its run. `callback(state)` may set `state.stop`. With `checkpoint`, a file that stays
+    until you remove it, a run that was killed goes on with `resume=True`, to the same bits. The same seed gives the
+    same bits on a CPU, whatever the threads. Ctrl-C raises `Interrupted`, which holds the best so far.
     """
     began = time.monotonic()
-    made = make_space(space)
-    if not isinstance(made, SymmetricSpace):
-        raise ValueError(f"embed: {made} has no frames, which training needs")
-    norm = made.norm(metric)
-    given = dict(config or {})
-    asked = Config(space=made.name, metric=str(norm), recipe=recipe, effort=effort, seed=seed, dtype=dtype)
-    asked.with_(given)
+    asked, made, norm = _asked(dict(config or {}), space, metric, start, effort, recipe, seed, dtype)
+    given = {name: getattr(asked, name) for name in config or ()}
     _check_limits(time_limit, threads, component)
+    if resume and checkpoint is None:
+        raise ValueError("embed: resume=True needs a checkpoint to go on from: checkpoint=PATH")
     where = _device(device)
     source = make_graph(graph, data=data)
     source = source.largest_component() if component == "largest" else source
-    for note in source.notes:
-        logging.getLogger("weyl").info("%s: %s", source.name, note)
     distances = graph_distances(source, threads=threads)
-    workers = Workers(where)
     settled = _settled(asked, given, source, distances, made, norm, start)
-    fields = {"space": made, "norm": norm, "threads": threads, "device": where, "workers": workers}
-    fields["edge"] = _edge(source, settled)
-    trainer = _begin(distances, settled, fields, _points(start, source, distances, made, settled))
-    identity = {"fingerprint": source.fingerprint, **settled.to_json(), "betas": list(settled.betas)}
-    resume = resume and checkpoint is not None and Path(checkpoint).exists()
-    if resume:
-        assert checkpoint is not None
-        resumed(trainer, checkpoint, identity)
-    left = None
-    if time_limit is not None:
+    task = _Task(source, distances, settled, made, norm, where, threads, Workers(where))
+    goes_on = resume and checkpoint is not None and Path(checkpoint).exists()
+
+    def left() -> float | None:
+        if time_limit is None:
+            return None
         spent = time.monotonic() - began + EVALUATION * min(distances.n**2, 4 * 10**7)
-        left = trainer.seconds + max(time_limit - spent, time_limit / 10)
-    looking = callback if workers.first else None
-    with Watch(trainer, looking, checkpoint, checkpoint_every, identity, log, resume) as watch:
-        trained = trainer.run(time_limit=left, look=watch)
+        return task.workers.agreed(max(time_limit - spent, time_limit / 10))
+
+    with Interrupt() as interrupt:
+        identity = {"fingerprint": source.fingerprint, **settled.to_json(), "betas": list(settled.betas)}
+        trainer = task.trainer(settled, _points(task, start))
+        if goes_on:
+            assert checkpoint is not None
+            resumed(trainer, checkpoint, identity)
+        watch = Watch(
+            trainer, interrupt, callback=callback, path=checkpoint, every=checkpoint_every, identity=identity, log=log
+        )  # fmt: skip
+        _say(task)
+        if not goes_on and start is None:
+            _try_starts(task, trainer, interrupt, left)
+        remaining = left()
+        limit = None if remaining is None else trainer.seconds + remaining
+        trained = trainer.run(time_limit=limit, look=watch)
         watch.write_log()
-        if watch.interrupted:
+        interrupted = task.workers.any(interrupt.heard)
+        if interrupted:
             watch.keep()
     embedding = _embedding(source, settled, trained, began)
-    if watch.interrupted:
+    if interrupted:
         raise Interrupted(embedding)
-    if not workers.first:
+    if not task.workers.first:
         return embedding
-    return embedding.with_scores(evaluate(embedding, source, distances, seed=seed))
+    try:
+        return embedding.with_scores(evaluate(embedding, source, distances, seed=settled.seed))
+    except KeyboardInterrupt:
+        watch.keep()
+        raise Interrupted(embedding) from None
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What is trained, where."""
+
+    graph: Graph
+    distances: Distances
+    config: Config
+    space: SymmetricSpace
+    norm: BoundNorm
+    device: torch.device
+    threads: int | None
+    workers: Workers
+
+    def trainer(self, config: Config, points: Tensor) -> Trainer:
+        return Trainer(
+            self.distances,
+            config,
+            points,
+            space=deepcopy(self.space),  # each run learns a curvature and weights of its own
+            norm=deepcopy(self.norm),
+            unit=config.unit,
+            threads=self.threads,
+            device=self.device,
+            workers=self.workers,
+        )
+
+
+def _asked(
+    given: dict[str, Any],
+    space: str | SymmetricSpace | None,
+    metric: str | BoundNorm | None,
+    start: Embedding | None,
+    effort: str,
+    recipe: str,
+    seed: int,
+    dtype: str | torch.dtype,
+) -> tuple[Config, SymmetricSpace, BoundNorm]:
+    """What the arguments ask for, checked before any graph is read."""
+    if start is not None and not isinstance(start, Embedding):
+        raise ValueError(f"start: expected an embedding, got {type(start).__name__}; weyl.load reads a file")
+    standard = (SPACE, METRIC) if start is None else (start.space.name, start.metric)
+    made = make_space(given.get("space", standard[0] if space is None else space))
+    if not isinstance(made, SymmetricSpace):
+        raise ValueError(f"embed: {made} has no frames, which training needs")
+    made = deepcopy(made) if made.parameters() else made  # the caller's stays as it is
+    norm = made.norm(given.get("metric", standard[1] if metric is None else metric))
+    if isinstance(norm.norm, SumOfRoots) and made.parameters():
+        raise ValueError(f"embed: fmin changes with the curvature that {made} learns: take f1, or give the k")
+    if not isinstance(seed, bool):
+        with suppress(TypeError):
+            seed = index(seed)  # of numpy too
+    kind = str(dtype).removeprefix("torch.")
+    asked = Config(recipe=recipe, effort=effort, seed=seed, dtype=kind)
+    return asked.with_({**given, "space": made.name, "metric": str(norm)}), made, norm
 
 
 def _check_limits(time_limit: float | None, threads: int | None, component: str | None) -> None:
-    if time_limit is not None and not 0 < time_limit < float("inf"):
+    number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
+    if time_limit is not None and not (number and 0 < time_limit < float("inf")):
         raise ValueError(f"embed: time_limit must be a positive number of seconds, got {time_limit!r}")
-    if threads is not None and (isinstance(threads, bool) or threads < 1):
-        raise ValueError(f"embed: threads must be at least 1, got {threads!r}")
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise ValueError(f"embed: threads must be a whole number, at least 1, got {threads!r}")
     if component not in (None, "all", "largest"):
         raise ValueError(f"embed: component must be 'largest' or 'all', got {component!r}")
 
 
-def _device(device: str) -> torch.device:
+def _device(device: str | torch.device) -> torch.device:
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -151,54 +223,56 @@ def _settled(
 ) -> Config:
     """The configuration of this run with nothing left open."""
     planned = plan(asked, distances.n, distances.connected_pairs, given)
-    changes: dict[str, Any] = {}
-    if start is not None:
-        changes = {
-            "rate": planned.rate * WARM_RATE,
-            "steps": max(1, int(planned.steps * WARM_STEPS)),
-            "starts": 1,
-        }
-        changes["unit"] = start.scale
-    if not planned.unit and "unit" not in changes:
-        changes["unit"] = unit_for(distances, space, norm)
-        changes["learn_unit"] = diameter_of(space, norm) < float("inf")
-    return planned.with_(changes | given)
-
-
-def _edge(source: Graph, settled: Config) -> float:
-    """The length of an edge, where they all have one."""
-    if source.weights is not None and settled.ranking:
+    if planned.ranking and source.weights is not None:
         raise ValueError(
             f"config: ranking needs edges of one length, those of {source.name} have weights: leave it 0"
         )
-    return 1.0
+    changes: dict[str, Any] = {}
+    if start is not None:
+        steps = max(1, int(planned.steps * WARM_STEPS))
+        changes = {"rate": planned.rate * WARM_RATE, "steps": steps, "starts": 1, "unit": start.scale}
+    elif not planned.unit:
+        learned = diameter_of(space, norm) < math.inf
+        changes = {"unit": unit_for(distances, space, norm), "learn_unit": learned}
+    settled = planned.with_(changes | given)
+    return settled if settled.unit else settled.with_({"unit": changes.get("unit", 1.0)})
 
 
-def _points(
-    start: Embedding | None, source: Graph, distances: Distances, space: SymmetricSpace, settled: Config
-) -> Tensor | None:
+def _points(task: _Task, start: Embedding | None) -> Tensor:
     if start is None:
-        return None
-    return warm_start(start, source, distances, space, settled.spread, settled.seed)
+        return random_start(task.space, task.distances.n, task.config.spread, task.config.seed)
+    return warm_start(start, task.graph, task.distances, task.space, task.config.spread, task.config.seed)
 
 
-def _begin(distances: Distances, settled: Config, fields: dict[str, Any], points: Tensor | None) -> Trainer:
-    """The trainer at its start: the given points, drawn ones, or the best of several draws after a short training."""
-    space = fields["space"]
+def _try_starts(
+    task: _Task, trainer: Trainer, interrupt: Interrupt, left: Callable[[], float | None]
+) -> None:
+    """Puts the trainer where the best of several starts came to in a short training."""
+    if task.config.starts == 1:
+        return
+    steps = max(1, task.config.steps // SCOUTING)
+    short = task.config.with_({"steps": steps, "starts": 1, "warmup": min(task.config.warmup, steps // 10)})
+    least = math.inf
+    for number in range(task.config.starts):
+        points = random_start(task.space, task.distances.n, short.spread, short.seed, number)
+        scout, remaining = task.trainer(short, points), left()
+        try:
+            loss = scout.run(time_limit=remaining and remaining / SCOUTING, look=interrupt.look).loss
+        except Diverged:
+            continue
+        if loss < least:
+            least = loss
+            trainer.begin_at(scout)
+        if task.workers.any(interrupt.heard):
+            return
 
-    def trainer(config: Config, at: Tensor) -> Trainer:
-        return Trainer(distances, config, at, unit=config.unit, **fields)
 
-    if points is None and settled.starts > 1 and not settled.learn_unit:
-        short = settled.with_({"steps": max(1, settled.steps // SCOUTING), "starts": 1})
-        tried = []
-        for number in range(settled.starts):
-            at = random_start(space, distances.n, settled.spread, settled.seed, number)
-            tried.append(trainer(short, at).run())
-        points = min(tried, key=lambda one: one.loss).points
-    if points is None:
-        points = random_start(space, distances.n, settled.spread, settled.seed)
-    return trainer(settled, points)
+def _say(task: _Task) -> None:
+    """Tells of what was changed in the graph, and warns where pairs are left out."""
+    left_out = components_note(task.graph)
+    for note in task.graph.notes if task.workers.first else ():
+        level = logging.WARNING if note == left_out else logging.INFO
+        logging.getLogger("weyl").log(level, "%s: %s", task.graph.name, note)
 
 
 def _embedding(source: Graph, settled: Config, trained: Trained, began: float) -> Embedding:

@@ -19,44 +19,46 @@ class Learned:
     """Raw parameters and their Adam; without any, nothing here costs anything."""
 
     def __init__(self, kernel: PairKernel, unit: float, learn_unit: bool):
-        self.kernel, self.log_unit = kernel, torch.tensor(math.log(unit), dtype=torch.float64)
-        self.learn_unit = learn_unit
-        leaves = [*kernel.norm.parameters(), *kernel.space.parameters()]
-        self.parameters: list[Tensor] = [*leaves, *([self.log_unit] if learn_unit else [])]
+        self.kernel, self.given_unit, self.learn_unit = kernel, unit, learn_unit
+        self.log_unit = torch.tensor(math.log(unit), dtype=torch.float64)
+        leaves = {id(x): x for x in (*kernel.norm.parameters(), *kernel.space.parameters())}
+        self.parameters: list[Tensor] = [*leaves.values(), *([self.log_unit] if learn_unit else [])]
         self.optimizers = [Adam(tuple(x.shape), (0.9, 0.99)) for x in self.parameters]
         self.curved = [part for part in kernel.layout.curvatures if isinstance(part.space, MatrixBall)]
 
     @property
     def unit(self) -> float:
         """Graph units a unit of the space."""
-        return math.exp(float(self.log_unit))
+        return math.exp(float(self.log_unit)) if self.learn_unit else self.given_unit
 
-    def step(
-        self,
-        extras: Tensor,
-        unit_slope: Tensor,
-        totals: Tensor,
-        moving: MovingPoints,
-        count: float,
-        rate: float,
+    def slope(
+        self, extras: Tensor, unit_slope: Tensor, totals: Tensor, moving: MovingPoints, count: float
     ) -> None:
-        """One step on the means over `count` pairs of the sums `extras` (kernel), `unit_slope` and `totals` (nodes)."""
+        """Leaves in .grad the slopes of the mean loss over `count` pairs, at fixed normal coordinates of the points.
+
+        From the sums `extras` (kernel), `unit_slope` and `totals` (nodes) at the points that `moving` holds.
+        """
         if not self.parameters:
             return
         for x in self.parameters:
             x.grad = None
-        with torch.enable_grad():
-            if self.kernel.extras:
+        if self.kernel.extras:
+            with torch.enable_grad():
                 torch.autograd.backward(self.kernel.learned(), list(self._split(extras.cpu() / count)))
-        held = [(part, self._held(part, totals, moving, count)) for part in self.curved]
+        for part in self.curved:
+            self._add_motion(part, totals, moving, count)
         if self.learn_unit:
             self.log_unit.grad = unit_slope.cpu() / count
-        with torch.no_grad():
-            for x, optimizer in zip(self.parameters, self.optimizers, strict=True):
-                if x.grad is not None:
-                    x += optimizer.step(x.grad.to(torch.float64), rate)
-            for part, xi in held:
-                moving.put(part, part.space.exp_o(xi))
+
+    @torch.no_grad()
+    def step(self, moving: MovingPoints, rate: float) -> None:
+        """One step along `slope`; points of a ball keep their normal coordinates while its curvature changes."""
+        held = [(part, part.space.log_o(moving.part_points(part))) for part in self.curved]
+        for x, optimizer in zip(self.parameters, self.optimizers, strict=True):
+            if x.grad is not None:
+                x += optimizer.step(x.grad.to(torch.float64), rate)
+        for part, xi in held:
+            moving.put(part, part.space.exp_o(xi))
 
     def _split(self, extras: Tensor) -> list[Tensor]:
         pieces, at = [], 0
@@ -65,35 +67,36 @@ class Learned:
             at += x.numel()
         return pieces
 
-    def _held(self, part: Part, totals: Tensor, moving: MovingPoints, count: float) -> Tensor:
-        """Points of a ball as normal coordinates, which stay where they are when its curvature changes.
-
-        Adds to the curvature's gradient what moving the points along brings.
-        """
+    def _add_motion(self, part: Part, totals: Tensor, moving: MovingPoints, count: float) -> None:
+        """Adds to the slope of a ball's curvature what it brings that the points move along, at fixed coordinates."""
         space, points = part.space, moving.part_points(part)
-        xi = space.log_o(points)
         mine = totals[:, part.gradient : part.gradient + part.gradient_size].to(torch.float64) / count
         pulled = part.tangent(mine) * torch.as_tensor(space.weight, dtype=torch.float64)
+        xi = space.log_o(points)
         with torch.enable_grad():
             moved = space.exp_o(xi)
-            velocity = space.pull(
-                points, moved - points
-            )  # zero, but its derivative in k is the frame's velocity
+            # zero, but its derivative in k is the velocity of the points, in their frames
+            velocity = space.pull(points, moved - points)
             (velocity * pulled).sum().backward()
-        return xi
 
     # ── what a checkpoint keeps ──────────────────────────────────────────────────────────────────────────────────
     @property
-    def state(self) -> dict[str, Tensor]:
-        found = {}
-        for i, (x, optimizer) in enumerate(zip(self.parameters, self.optimizers, strict=True)):
-            found[f"{i}.value"] = x.detach()
-            found |= {f"{i}.{name}": value for name, value in optimizer.state.items()}
-        return found
+    def values(self) -> list[Tensor]:
+        """The raw parameters, as they are now."""
+        return [x.detach() for x in self.parameters]
 
-    @state.setter
-    def state(self, kept: dict[str, Tensor]) -> None:
-        for i, (x, optimizer) in enumerate(zip(self.parameters, self.optimizers, strict=True)):
-            with torch.no_grad():
-                x.copy_(kept[f"{i}.value"])
-            optimizer.state = {name: kept[f"{i}.{name}"] for name in ("mean", "square", "count")}
+    @values.setter
+    def values(self, kept: list[Tensor]) -> None:
+        for x, value in zip(self.values, kept, strict=True):
+            x.copy_(value)
+
+    @property
+    def moments(self) -> dict[str, Tensor]:
+        """The state of their optimisers."""
+        states = (optimizer.state.items() for optimizer in self.optimizers)
+        return {f"{i}.{name}": x for i, state in enumerate(states) for name, x in state}
+
+    @moments.setter
+    def moments(self, kept: dict[str, Tensor]) -> None:
+        for i, optimizer in enumerate(self.optimizers):
+            optimizer.state = {name: kept[f"{i}.{name}"] for name in optimizer.state}

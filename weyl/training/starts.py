@@ -7,7 +7,9 @@ import torch
 from torch import Tensor
 
 from weyl.embedding import Embedding
-from weyl.geometry import SymmetricSpace
+from weyl.geometry import Space, SymmetricSpace
+from weyl.geometry.matrix_ball import MatrixBall
+from weyl.geometry.product import Power, Product
 from weyl.graphs.distances import Distances, as_floats
 from weyl.graphs.graph import Graph
 
@@ -26,8 +28,7 @@ def warm_start(
     embedding: Embedding, graph: Graph, distances: Distances, space: SymmetricSpace, spread: float, seed: int
 ) -> Tensor:
     """The points of nodes that the embedding knows; others beside the known node that is nearest in the graph."""
-    if embedding.space.name != space.name and embedding.space.point_shape != space.point_shape:
-        raise ValueError(UNKNOWN.format(old=embedding.space.name, new=space.name))
+    _same_space(space, embedding.space)
     row = np.array([embedding.row(name) if name in embedding else -1 for name in graph.nodes])
     if not (row >= 0).any():
         raise ValueError(
@@ -45,6 +46,30 @@ def warm_start(
         X = X * (BESIDE * spread / max(space.dim, 1) ** 0.5)
         points[fresh] = space.retract_at(near, X)
     return points
+
+
+def _same_space(new: Space, old: Space) -> None:
+    """Refuses another space; a curvature that is to be learned begins where the old space has it."""
+    pairs = list(zip(_factors(new), _factors(old), strict=False))
+    same = new.point_shape == old.point_shape and all(_fits(a, b) for a, b in pairs)
+    if not same:
+        raise ValueError(UNKNOWN.format(old=old.name, new=new.name))
+    for a, b in pairs:
+        if isinstance(a, MatrixBall) and isinstance(b, MatrixBall) and a.parameters():
+            with torch.no_grad():
+                a.curvature.copy_(b.k)
+
+
+def _fits(new: Space, old: Space) -> bool:
+    if not (isinstance(new, MatrixBall) and isinstance(old, MatrixBall) and new.parameters()):
+        return new.name == old.name
+    return (new.point_shape, new.field, new.kind) == (old.point_shape, old.field, old.kind)
+
+
+def _factors(space: Space) -> list[Space]:
+    if isinstance(space, Product):
+        return [leaf for factor in space.factors for leaf in _factors(factor)]
+    return _factors(space.factor) if isinstance(space, Power) else [space]
 
 
 def _nearest_known(distances: Distances, known: np.ndarray, fresh: np.ndarray) -> np.ndarray:

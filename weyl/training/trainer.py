@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 
 from weyl.geometry import SymmetricSpace
+from weyl.geometry.fixed import fixed_metric, fixed_space
 from weyl.geometry.norms import BoundNorm
 from weyl.graphs.distances import Distances
 from weyl.graphs.pairs import PairSchedule
@@ -48,7 +50,7 @@ class State:
 
 @dataclass
 class Trained:
-    """What a run found; points in units of the space."""
+    """What a run found; points in units of the space, what was learned as numbers in space and norm."""
 
     points: Tensor
     space: SymmetricSpace
@@ -112,8 +114,9 @@ class Trainer:
             2, dtype=torch.float64, device=self.device
         )  # loss and pairs since the last report
         self._epoch = self._sums.clone()
-        self._good: dict[str, Any] | None = None
-        self._best: list[Tensor] | None = None  # points after the best epoch of a plateau
+        self._good: dict[str, Any] | None = None  # the state at the last report, or at the start
+        self._best: dict[str, Tensor] | None = None  # what the best epoch of a plateau left
+        self._began = time.monotonic()
 
     # ── the loop ─────────────────────────────────────────────────────────────────────────────────────────────────
     def run(
@@ -123,20 +126,17 @@ class Trainer:
         time_limit: float | None = None,
         look: Callable[[State], None] | None = None,
     ) -> Trained:
-        """Trains to the end of the schedule, or of the time; `look` is called now and then and may stop the run."""
-        until = self.config.steps if steps is None else steps
+        """Trains to the end of the schedule, or of the time; `look` is called now and then and may stop the run.
+
+        `steps` stops it too, at that step; a run that was stopped goes on when it is called again.
+        """
         self._good = self._good or self.state
-        began, before = time.monotonic(), self.seconds
-        next_look, stop = began + LOOK, False
+        now = time.monotonic()
+        self._began, next_look, stop = now - self.seconds, now + LOOK, False
         with one_torch_thread(), torch.no_grad():
-            while self.step < until and not self.schedule.finished and not stop:
-                now = time.monotonic()
-                if self.workers.first:
-                    self.seconds = before + now - began
+            while not (stop or self.step == steps or self._ended(time_limit)):
                 progress = self.progress(time_limit)
-                if progress >= 1:
-                    break
-                if look is not None and now >= next_look:
+                if look is not None and (now := time.monotonic()) >= next_look:
                     next_look, state = now + LOOK, self._state(progress)
                     look(state)
                     stop = state.stop
@@ -144,11 +144,17 @@ class Trainer:
                 self.step += 1
                 if self.step % self.pairs.steps_per_epoch == 0:
                     self._end_of_epoch()
-                if self.step % REPORT == 0:
+                if self.step % REPORT == 0 or self._ended(time_limit):
                     self._report()
-        self.seconds = before + time.monotonic() - began
-        self._report()
-        return self._trained(complete=not stop)
+        complete = self._ended(time_limit)
+        if not self._sound(self._loss()):  # stopped before a report could tell
+            self.state = self._good
+        if look is not None:
+            look(self._state(self.progress(time_limit)))
+        return self._trained(complete)
+
+    def _ended(self, time_limit: float | None) -> bool:
+        return self.schedule.finished or self.progress(time_limit) >= 1
 
     def progress(self, time_limit: float | None = None) -> float:
         """The share of the run that is done: of its steps or, where that is more, of its time."""
@@ -174,16 +180,16 @@ class Trainer:
             if self.learned.learn_unit
             else loss.new_zeros(())
         )
-        here = (len(d), gap > WIDEST_GAP, stop, self.seconds if self.workers.first else 0.0)
+        here = (len(d), gap > WIDEST_GAP, stop, self.workers.first * (time.monotonic() - self._began))
         (totals, extras, loss, unit_slope), agreed = self.workers.sum(
             [totals, extras, loss, unit_slope], here
         )
         count, wide, wants_stop, self.seconds = agreed
+        self.learned.slope(extras, unit_slope, totals, self.moving, count)
         gradient = self.moving.coordinates(totals)
-        self.moving.advance(
-            self.optimizer.step(gradient if self.config.total else gradient.div_(count), rate)
-        )
-        self.learned.step(extras, unit_slope, totals, self.moving, count, self._learned_rate(rate))
+        gradient = gradient if self.config.total else gradient / count
+        self.moving.advance(self.optimizer.step(gradient, rate))
+        self.learned.step(self.moving, self._learned_rate(rate))
         seen = torch.stack([loss, loss.new_tensor(count)])
         self._sums += seen
         self._epoch += seen
@@ -205,19 +211,17 @@ class Trainer:
         loss = float(self._epoch[0] / self._epoch[1].clamp(min=1))
         self._epoch.zero_()
         if self.schedule.epoch(loss):
-            self._best = [x.clone() for x in self.moving.state]
+            self._best = {name: x.clone() for name, x in self._found().items()}
 
     def _report(self) -> None:
         """Notes the mean loss; where it is no number goes back to the last report, half as fast."""
-        if not self._sums[1] > 0:
-            return
-        loss = float(self._sums[0] / self._sums[1])
+        loss = self._loss()
         if self._sound(loss):
             self.losses.append((self.step, loss))
             self._sums.zero_()
             self._good = self.state
             return
-        slowness, setbacks = self.slowness / 2, self.setbacks + 1
+        slowness, setbacks, seconds = self.slowness / 2, self.setbacks + 1, self.seconds
         if slowness < LEAST_SLOWNESS:
             raise Diverged(
                 f"training diverged at step {self.step}, at a rate of {self.config.rate * self.slowness:g} too: "
@@ -225,12 +229,19 @@ class Trainer:
             )
         assert self._good is not None
         self.state = self._good
-        self.slowness, self.setbacks = slowness, setbacks
+        self.slowness, self.setbacks, self.seconds = slowness, setbacks, seconds
         self.kernel = self.kernel.to(torch.float64)
+        self._good = self.state
 
     def _sound(self, loss: float) -> bool:
-        finite = torch.tensor(loss).isfinite() and all(bool(x.isfinite().all()) for x in self.moving.state)
-        return bool(finite)
+        measured = math.isfinite(loss) or not self.step
+        return measured and all(bool(x.isfinite().all()) for x in self._found().values())
+
+    def _loss(self) -> float:
+        """The mean loss since the last report, or until it."""
+        if self._sums[1] > 0:
+            return float(self._sums[0] / self._sums[1])
+        return self.losses[-1][1] if self.losses else math.nan
 
     # ── what a run says of itself ────────────────────────────────────────────────────────────────────────────────
     @property
@@ -238,21 +249,27 @@ class Trainer:
         return str(self.kernel.dtype).removeprefix("torch.")
 
     def _state(self, progress: float) -> State:
-        count = float(self._sums[1])
-        loss = float(self._sums[0]) / count if count else self.losses[-1][1] if self.losses else float("nan")
         return State(
-            self.step, self.config.steps, loss, self.seconds, progress, self.pairs_seen, self.gap, self.dtype
+            self.step,
+            self.config.steps,
+            self._loss(),
+            self.seconds,
+            progress,
+            self.pairs_seen,
+            self.gap,
+            self.dtype,
         )
 
     def _trained(self, complete: bool) -> Trained:
-        if self._best is not None:
-            self.moving.state = self._best
-        return Trained(
+        last = {name: x.clone() for name, x in self._found().items()}
+        self._put(self._best or last)
+        space = fixed_space(self.kernel.space)
+        trained = Trained(
             points=self.moving.points(),
-            space=self.kernel.space,
-            norm=self.kernel.norm,
+            space=space,
+            norm=space.norm(fixed_metric(self.kernel.norm)),
             unit=self.learned.unit,
-            loss=self.losses[-1][1] if self.losses else float("nan"),
+            loss=self._loss(),
             steps=self.step,
             epochs=self.step / self.pairs.steps_per_epoch,
             pairs_seen=self.pairs_seen,
@@ -260,17 +277,39 @@ class Trainer:
             dtype=self.dtype,
             complete=complete,
             setbacks=self.setbacks,
-            losses=self.losses,
+            losses=list(self.losses),
         )
+        self._put(last)
+        return trained
+
+    # ── what is trained, and what a checkpoint keeps ─────────────────────────────────────────────────────────────
+    def _found(self) -> dict[str, Tensor]:
+        """Points and learned numbers, as they are now."""
+        points = {f"points.{i}": x for i, x in enumerate(self.moving.state)}
+        return points | {f"learned.{i}": x for i, x in enumerate(self.learned.values)}
+
+    def _put(self, found: dict[str, Tensor]) -> None:
+        self.moving.state = [found[f"points.{i}"] for i in range(len(self.moving.state))]
+        self.learned.values = [found[f"learned.{i}"] for i in range(len(self.learned.values))]
+
+    def _more(self) -> tuple[dict[str, Tensor], ...]:
+        return self.optimizer.state, self.learned.moments, self._best or {}
+
+    def begin_at(self, other: Trainer) -> None:
+        """Makes the points and learned numbers of another run of the same task the start of this one."""
+        self._put(other._found())
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """The state at the last report, or at the start: sound, and where a setback goes back to."""
+        return self._good or self.state
 
     @property
     def state(self) -> dict[str, Any]:
         """Everything that changes while training: plain numbers, and under "tensors" copies of all tensors."""
-        tensors = {f"points.{i}": x for i, x in enumerate(self.moving.state)}
-        tensors |= {f"optimizer.{name}": x for name, x in self.optimizer.state.items()}
-        tensors |= {f"learned.{name}": x for name, x in self.learned.state.items()}
-        tensors |= {"sums": self._sums, "epoch": self._epoch}
-        tensors |= {f"best.{i}": x for i, x in enumerate(self._best or [])}
+        tensors = self._found() | {"sums": self._sums, "epoch": self._epoch}
+        for prefix, more in zip(PREFIXES, self._more(), strict=True):
+            tensors |= {prefix + name: x for name, x in more.items()}
         return {
             **{name: getattr(self, name) for name in PLAIN},
             "dtype": self.dtype,
@@ -281,23 +320,21 @@ class Trainer:
 
     @state.setter
     def state(self, kept: dict[str, Any]) -> None:
-        def named(prefix: str) -> dict[str, Tensor]:
-            tensors = kept["tensors"].items()
-            return {name.removeprefix(prefix): x for name, x in tensors if name.startswith(prefix)}
-
+        tensors = kept["tensors"]
+        optimizer, moments, best = (
+            {name.removeprefix(prefix): x.clone() for name, x in tensors.items() if name.startswith(prefix)}
+            for prefix in PREFIXES
+        )
         for name in PLAIN:
             setattr(self, name, kept[name])
         self.losses = [(int(step), loss) for step, loss in kept["losses"]]
         self.schedule.state = kept["schedule"]
-        self.moving.state = list(named("points.").values())
-        self.optimizer.state = named("optimizer.")
-        self.learned.state = named("learned.")
-        self._sums, self._epoch = (
-            kept["tensors"][name].clone().to(self.device) for name in ("sums", "epoch")
-        )
-        self._best = list(named("best.").values()) or None
+        self._put(tensors)
+        self.optimizer.state, self.learned.moments, self._best = optimizer, moments, best or None
+        self._sums, self._epoch = (tensors[name].clone().to(self.device) for name in ("sums", "epoch"))
         if kept["dtype"] != self.dtype:
             self.kernel = self.kernel.to(getattr(torch, kept["dtype"]))
 
 
 PLAIN = ("step", "pairs_seen", "seconds", "gap", "slowness", "setbacks")
+PREFIXES = ("optimizer.", "moments.", "best.")

@@ -13,8 +13,12 @@ class Workers:
 
     def __init__(self, device: torch.device | str = "cpu"):
         self.count, self.number = int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("RANK", 0))
+        self.device = torch.device(device)
         if self.count > 1 and not torch.distributed.is_initialized():
-            torch.distributed.init_process_group("nccl" if torch.device(device).type == "cuda" else "gloo")
+            on_gpu = self.device.type == "cuda"
+            if on_gpu and ":" not in str(self.device):  # each process takes a card of its own
+                torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)) % torch.cuda.device_count())
+            torch.distributed.init_process_group("nccl" if on_gpu else "gloo")
 
     @property
     def first(self) -> bool:
@@ -38,7 +42,18 @@ class Workers:
         *found, plain = (piece.reshape(x.shape) for piece, x in zip(pieces, sums, strict=True))
         return found, tuple(plain.tolist())
 
-    def close(self) -> None:
+    def agreed(self, number: float) -> float:
+        """The number of the first process: clocks differ, and decisions must not."""
+        mine = torch.tensor([number if self.first else 0.0], dtype=torch.float64, device=self.device)
+        return float(self.sum([mine], ())[0][0])
+
+    def any(self, here: bool) -> bool:
+        """Whether it is so in one of them."""
+        mine = torch.tensor([float(here)], dtype=torch.float64, device=self.device)
+        return bool(self.sum([mine], ())[0][0] > 0)
+
+    @staticmethod
+    def close() -> None:
         """Parts from the other processes."""
-        if self.count > 1 and torch.distributed.is_initialized():
+        if torch.distributed.is_available() and torch.distributed.is_initialized():
             torch.distributed.destroy_process_group()
