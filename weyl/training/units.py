@@ -50,8 +50,9 @@ def _ends(space: SymmetricSpace) -> list[float]:
 
 def _mean_and_longest(distances: Distances) -> tuple[float, float]:
     """Of all rows the longest distance, the mean of some."""
-    step = max(1, len(distances.rows) // LOOKED_ROWS)
-    some = as_floats(distances.rows[::step])
+    size = np.bincount(distances.components)[distances.components[distances.sources]]
+    joined = np.flatnonzero(size > 1)  # a node without an edge has no distance
+    some = as_floats(distances.rows[joined[:: max(1, len(joined) // LOOKED_ROWS)]])
     mean = float(some[np.isfinite(some) & (some > 0)].mean())
     longest = 0.0
     for row in range(0, len(distances.rows), 64):
