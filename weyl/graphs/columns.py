@@ -66,7 +66,7 @@ class Columns:
 
 def find_columns(text: bytes) -> Columns:
     """The columns of an edge list in UTF-8; ValueError where it has no edges, or columns that nothing explains."""
-    looked = list(islice(_lines(text), LOOKED_LINES))
+    looked = list(islice(content_lines(text), LOOKED_LINES))
     if not looked:
         raise ValueError(
             f"{'only comments and blank lines' if text.strip() else 'an empty file'}, expected {EXPECTED}"
@@ -92,7 +92,7 @@ def find_columns(text: bytes) -> Columns:
     return Columns(separator, len(rows[0]), first, second, weight, start, line + 1, notes)
 
 
-def _lines(text: bytes) -> Iterator[tuple[int, int, str]]:
+def content_lines(text: bytes) -> Iterator[tuple[int, int, str]]:
     """Number, offset behind it, and content of every line that is not blank and no comment."""
     at = line = 0
     while at < len(text):
@@ -118,8 +118,7 @@ def _separator(lines: Sequence[str]) -> tuple[str, int]:
         count, times = max(Counter(map(len, rows)).items(), key=lambda item: (item[1], item[0]))
         if count < 2:
             continue
-        thirds = [row[2].replace(",", ".") for row in rows if len(row) == 3]
-        weighted = count == 3 and sum(number(field) is not None for field in thirds) * 2 >= len(rows)
+        weighted = count == 3 and sum(_is_number(row[2:3]) for row in rows) * 2 >= len(rows)
         plain = count == 2 or weighted or _is_header(rows, count) is not None
         score = (plain, times)
         if best is None or score > best[0]:
@@ -128,7 +127,8 @@ def _separator(lines: Sequence[str]) -> tuple[str, int]:
 
 
 def _is_number(field: Sequence[str]) -> bool:
-    return bool(field) and number(field[0]) is not None
+    """Whether there is a field, and it is a number, be it with a decimal comma, which the reader will refuse."""
+    return bool(field) and number(field[0].replace(",", ".")) is not None
 
 
 def _plain(name: str) -> str:

@@ -18,17 +18,14 @@ LONGEST_SHOWN = 40  # characters of a field in a message
 
 def from_text(name: str, data: bytes) -> Graph:
     """The graph of lines `source target [weight]` with or without a header; # % // begin comments."""
-    text = _utf8(data)
+    text = utf8(data)
     columns = find_columns(text)
-    try:
-        found = _read(text, columns)
-    except BadLine as bad:
-        raise ValueError(f"line {bad.line}: {_problem(bad, columns)}") from None
+    found = read_edges(text, columns)
     nodes, first, second = _nodes(found)
     return tidy(name, nodes, first, second, found.weights, columns.notes)
 
 
-def _utf8(data: bytes) -> bytes:
+def utf8(data: bytes) -> bytes:
     """The text in UTF-8, without a byte order mark, its lines ended by a line feed."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         try:
@@ -47,6 +44,14 @@ def _utf8(data: bytes) -> bytes:
                 f"line {line}: byte 0x{data[error.start]:02x} is not UTF-8: save the file as UTF-8"
             ) from None
     return data if b"\n" in data else data.replace(b"\r", b"\n")
+
+
+def read_edges(text: bytes, columns: Columns) -> EdgeLines:
+    """The edges of a text in UTF-8; ValueError for the first line that is none."""
+    try:
+        return _read(text, columns)
+    except BadLine as bad:
+        raise ValueError(f"line {bad.line}: {_problem(bad, columns)}") from None
 
 
 def _read(text: bytes, columns: Columns) -> EdgeLines:

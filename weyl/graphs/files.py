@@ -8,17 +8,17 @@ from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from .edge_list import from_text
 from .graph import Graph
 from .lines import whole_numbers
+from .matrix_market import BEGINNING, from_matrix_market
 from .objects import from_array, from_distances, from_networkx, from_pairs, from_sparse
 
 TEXT = (".tsv", ".csv", ".txt", ".edges")
-GZIP, MATRIX_MARKET = b"\x1f\x8b", b"%%MatrixMarket"  # how such files begin
+GZIP = b"\x1f\x8b"  # how such files begin
 
 
 def stem(path: Path) -> str:
@@ -36,9 +36,7 @@ def read_file(path: Path) -> Graph:
     data = path.read_bytes()
     try:
         data = _unpacked(data)
-        reader = (
-            from_matrix_market if data.startswith(MATRIX_MARKET) else READERS.get(_suffix(path), from_text)
-        )
+        reader = from_matrix_market if data.startswith(BEGINNING) else READERS.get(_suffix(path), from_text)
         return reader(name, data)
     except ValueError as problem:
         raise ValueError(f"{path}: {str(problem).removeprefix(f'{name}: ')}") from None
@@ -63,16 +61,9 @@ def _unpacked(data: bytes) -> bytes:
 # ── formats: name of the graph, bytes of the file ────────────────────────────────────────────────────────────────────
 def from_graphml(name: str, data: bytes) -> Graph:
     """GraphML. Where ids were made by a program (n0, n1, …) and nodes have labels, these name the nodes."""
-    from xml.etree.ElementTree import ParseError
-
     import networkx
 
-    try:
-        source = networkx.read_graphml(BytesIO(data))
-    except ParseError as error:
-        raise ValueError(f"line {error.position[0]}: no well-formed XML") from None
-    except (networkx.NetworkXException, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"cannot be read as GraphML: {error}") from None
+    source = _parsed("GraphML", networkx.read_graphml, data)
     notes: tuple[str, ...] = ()
     ids = [str(node) for node in source]
     names: list[Any] = ids
@@ -84,31 +75,15 @@ def from_graphml(name: str, data: bytes) -> Graph:
                 break
     numbers = whole_numbers(names) if names is ids else None
     names = names if numbers is None else numbers.tolist()
-    return from_networkx(
-        name, networkx.relabel_nodes(source, dict(zip(source, names, strict=True))), notes=notes
-    )
-
-
-def from_matrix_market(name: str, data: bytes) -> Graph:
-    """A sparse matrix of lengths, or a dense one of distances."""
-    from scipy.io import mmread
-
-    try:
-        matrix = mmread(BytesIO(data))
-    except (ValueError, OverflowError, TypeError, OSError) as error:
-        raise ValueError(f"cannot be read as Matrix Market: {error}") from None
-    return from_distances(name, matrix) if isinstance(matrix, np.ndarray) else from_sparse(name, matrix)
+    renamed = networkx.relabel_nodes(source, dict(zip(source, names, strict=True)))
+    return from_networkx(name, renamed, notes=notes)
 
 
 def from_numpy(name: str, data: bytes) -> Graph:
     """One array, of edges or distances; or named ones: edges, weights, nodes; distances, nodes; a sparse matrix."""
-    try:
-        loaded = np.load(BytesIO(data), allow_pickle=False)
-        arrays = None if isinstance(loaded, np.ndarray) else {key: loaded[key] for key in loaded.files}
-    except (ValueError, EOFError, OSError, KeyError, BadZipFile, zlib.error, NotImplementedError):
-        raise ValueError("no array of numpy, damaged, or one of Python objects") from None
-    if arrays is None:
-        return from_array(name, loaded)
+    arrays = _parsed("arrays of numpy", _arrays, data)
+    if isinstance(arrays, np.ndarray):
+        return from_array(name, arrays)
     nodes = arrays["nodes"].tolist() if "nodes" in arrays else None
     if "edges" in arrays:
         edges, weights = arrays["edges"], arrays.get("weights")
@@ -116,16 +91,34 @@ def from_numpy(name: str, data: bytes) -> Graph:
     if "distances" in arrays:
         return from_distances(name, arrays["distances"], nodes)
     if "format" in arrays:
-        from scipy.sparse import load_npz
-
-        try:
-            return from_sparse(name, load_npz(BytesIO(data)))
-        except (KeyError, NotImplementedError) as error:
-            raise ValueError(f"cannot be read as a sparse matrix: {error}") from None
+        return from_sparse(name, _parsed("a sparse matrix", _sparse_matrix, data))
     raise ValueError(
         f"holds {', '.join(arrays) or 'nothing'}: expected edges (weights, nodes), distances (nodes), or what "
         "scipy.sparse.save_npz writes"
     )
+
+
+def _arrays(file: BytesIO) -> np.ndarray | dict[str, np.ndarray]:
+    loaded = np.load(file, allow_pickle=False)
+    return loaded if isinstance(loaded, np.ndarray) else {key: loaded[key] for key in loaded.files}
+
+
+def _sparse_matrix(file: BytesIO) -> Any:
+    from scipy.sparse import load_npz
+
+    matrix = load_npz(file)
+    if matrix.format in ("csr", "csc", "bsr"):
+        matrix.check_format(full_check=True)  # indices out of range would lead out of memory that is ours
+    return matrix
+
+
+def _parsed(what: str, parse: Callable[[BytesIO], Any], data: bytes) -> Any:
+    """What another library reads; whatever it trips over (damaged bytes lead anywhere) is said in one line."""
+    try:
+        return parse(BytesIO(data))
+    except Exception as problem:
+        reason = " ".join(str(problem).split()) or type(problem).__name__
+        raise ValueError(f"cannot be read as {what}: {reason}") from problem
 
 
 READERS: dict[str, Callable[[str, bytes], Graph]] = {

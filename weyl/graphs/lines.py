@@ -72,7 +72,7 @@ def number(field: str) -> float | None:
 
 def whole_numbers(names: Sequence[str]) -> np.ndarray | None:
     """Names as whole numbers, where each is one written without leading zeros."""
-    if all(
+    if names and all(
         name.isascii() and name.isdigit() and len(name) <= 18 and (name[0] != "0" or len(name) == 1)
         for name in names
     ):

@@ -127,6 +127,10 @@ def from_pairs(
     """Edges (m, 2) between nodes by their names, or by their rows where `nodes` names them all."""
     if ends.ndim != 2 or ends.shape[1] != 2:
         raise ValueError(f"{name}: expected edges (m, 2), got an array {_shape(ends)}")
+    if ends.dtype.kind == "f":
+        if not (np.isfinite(ends).all() and (ends == np.rint(ends)).all()):
+            raise ValueError(f"{name}: node numbers must be whole")
+        ends = ends.astype(np.int64)
     if weights is not None:
         if weights.shape != (len(ends),):
             raise ValueError(f"{name}: weights {_shape(weights)} for {len(ends)} edges: expected one an edge")
@@ -135,10 +139,6 @@ def from_pairs(
         except (TypeError, ValueError):
             raise ValueError(f"{name}: a weight is not a number") from None
         check_weights(weights, lambda k: f"{name}: edge {k} ({ends[k, 0]}, {ends[k, 1]})")
-    if ends.dtype.kind == "f":
-        if not (np.isfinite(ends).all() and (ends == np.rint(ends)).all()):
-            raise ValueError(f"{name}: node numbers must be whole")
-        ends = ends.astype(np.int64)
     if nodes is not None:
         if ends.dtype.kind not in "iu" or (ends.size and not 0 <= ends.min() <= ends.max() < len(nodes)):
             raise ValueError(

@@ -9,6 +9,8 @@ import numpy as np
 
 from .graph import Graph, components_note
 
+MOST_NODES = 2**31 - 1  # rows are 32 bits in compiled code
+
 
 def tidy(
     name: str,
@@ -23,6 +25,8 @@ def tidy(
     """The Graph of edges in any order and direction; of repeated edges the smallest weight counts."""
     found = list(notes)
     n = len(nodes)
+    if n > MOST_NODES:
+        raise ValueError(f"{name}: {n:,} nodes are more than a graph can have, {MOST_NODES:,}")
     loops = int((first == second).sum())
     if loops:
         found.append(f"dropped {_count(loops, 'self loop')}")
