@@ -149,8 +149,9 @@ def _steps_from(graph: Graph, nodes: np.ndarray) -> int:
 def _chosen(graph: Graph, sources: Any, limit_bytes: int, dtype: np.dtype, seed: int) -> np.ndarray:
     n = len(graph)
     if sources is not None:
-        chosen = np.unique(np.asarray(sources, np.int64))
-        if not len(chosen) or chosen[0] < 0 or chosen[-1] >= n:
+        given = np.asarray(sources)
+        chosen = np.unique(given.astype(np.int64))
+        if not len(chosen) or chosen[0] < 0 or chosen[-1] >= n or given.dtype.kind not in "iu":
             raise ValueError(f"sources must be node rows from 0 to {n - 1}, at least one")
         return chosen
     if n * n * dtype.itemsize <= limit_bytes:
@@ -189,8 +190,8 @@ def _rows(graph: Graph, sources: np.ndarray, dtype: np.dtype, threads: int | Non
             rows[block] = _scipy_rows(graph, sources[block], dtype)
         elif not native.fill_rows(compiled, graph.adjacency, sources, block, rows, count):
             raise ValueError(f"{graph.name}: a path is longer than {LONGEST:,} steps")
-    if graph.weights is not None and len(sources) == len(graph):
-        _symmetrise(rows)
+    if graph.weights is not None:
+        _symmetrise(rows, sources)
     return rows
 
 
@@ -203,14 +204,16 @@ def _neighbouring(graph: Graph, sources: np.ndarray) -> np.ndarray:
     return np.argsort(place[sources])
 
 
-def _symmetrise(rows: np.ndarray) -> None:
+def _symmetrise(rows: np.ndarray, sources: np.ndarray) -> None:
     """The smaller of d(i, j) and d(j, i): sums along a path differ in their last digit with the end they start from."""
     size = 1024
-    for a in range(0, len(rows), size):
-        for b in range(a, len(rows), size):
-            upper, lower = rows[a : a + size, b : b + size], rows[b : b + size, a : a + size]
-            least = np.minimum(upper, lower.T)
-            upper[...], lower[...] = least, least.T
+    all_nodes = len(sources) == rows.shape[1]
+    blocks = [slice(a, a + size) for a in range(0, len(rows), size)]
+    columns = [block if all_nodes else sources[block] for block in blocks]
+    for a, block in enumerate(blocks):
+        for b in range(a, len(blocks)):
+            least = np.minimum(rows[block, columns[b]], rows[blocks[b], columns[a]].T)
+            rows[block, columns[b]], rows[blocks[b], columns[a]] = least, least.T
 
 
 def _given_rows(graph: Graph, sources: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -230,5 +233,9 @@ def _scipy_rows(graph: Graph, sources: np.ndarray, dtype: np.dtype) -> np.ndarra
 
     found = dijkstra(graph.adjacency, directed=False, unweighted=graph.weights is None, indices=sources)
     if dtype.kind == "u":
-        found[np.isinf(found)] = unreachable(dtype)
+        beyond = np.isinf(found)
+        found[beyond] = 0
+        if found.max() > LONGEST:
+            raise ValueError(f"{graph.name}: a path is longer than {LONGEST:,} steps")
+        found[beyond] = unreachable(dtype)
     return found.astype(dtype)

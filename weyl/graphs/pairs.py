@@ -40,8 +40,8 @@ class PairSchedule:
             raise ValueError(f"pair schedule: kind is one of {', '.join(KINDS)}, got {kind!r}")
         if isinstance(batch_size, bool) or batch_size < 1:
             raise ValueError(f"pair schedule: batch_size must be at least 1, got {batch_size!r}")
-        if seed < 0:
-            raise ValueError(f"pair schedule: seed must not be negative, got {seed}")
+        if not 0 <= seed < 2**64:
+            raise ValueError(f"pair schedule: seed must not be negative and below 2^64, got {seed}")
         self.distances, self.seed, self.kind, self.dtype = distances, seed, kind, np.dtype(dtype)
         self._numbering = Numbering(distances)
         self.pairs = self._numbering.count
@@ -65,7 +65,7 @@ class PairSchedule:
         if self.kind == "all":
             numbers = self._numbers(step)
             return self._numbering.pairs(self._order, numbers, self.dtype)
-        random = np.random.Generator(np.random.Philox(key=[self.seed, step]))
+        random = self._random(step)
         count = self.batch_size - (self._near_count if self.kind == "near" else 0)
         uniform = self._numbering.pairs(self._order, random.integers(self.pairs, size=count), self.dtype)
         if count == self.batch_size:
@@ -85,10 +85,12 @@ class PairSchedule:
         return np.where(target <= self.radius, inside, 1 / (1 - share)).astype(self.dtype)
 
     # ── epochs ───────────────────────────────────────────────────────────────────────────────────────────────────
+    def _random(self, stream: int) -> np.random.Generator:
+        """Random numbers of one stream; the key is made uint64 here, since numpy would make it floats."""
+        return np.random.Generator(np.random.Philox(key=np.array([self.seed, stream], np.uint64)))
+
     def _shuffle(self, epoch: int) -> None:
-        random = np.random.Generator(
-            np.random.Philox(key=[self.seed, 2**63 + epoch])
-        )  # steps stay below 2^63
+        random = self._random(2**63 + epoch)  # steps stay below 2^63
         self._order = self._numbering.shuffled(random)
         self._begin = int(random.integers(self.pairs))
         self._epoch = epoch
