@@ -1,4 +1,4 @@
-"""Objectives: every slope is the derivative of its loss, and losses are least where distances are those of the graph."""
+"""Objectives: slopes are derivatives of losses, and no loss is where distances are those of the graph."""
 
 import pytest
 import torch

@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import pairwise
 
 import pytest
 
@@ -21,7 +22,7 @@ def plateau(**fields):
 def test_cosine_ends_at_zero():
     rates = [cosine()(step, step / 1000) for step in range(1001)]
     assert rates[1000] == pytest.approx(0, abs=1e-16) and max(rates) <= 0.4
-    assert all(b < a for a, b in zip(rates[9:], rates[10:], strict=False)), "after the warm-up it falls"
+    assert all(b < a for a, b in pairwise(rates[9:])), "after the warm-up it falls"
 
 
 def test_cosine_is_half_way_down_at_half_time():
