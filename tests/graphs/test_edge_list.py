@@ -147,6 +147,7 @@ def lengths(graph):
         ("a b\nb c\n", {("a", "b"): 1, ("b", "c"): 1}, ""),
         ("source target\nsource b\n", {("source", "target"): 1, ("source", "b"): 1}, ""),
         ("x y 2\n", {("x", "y"): 2}, ""),
+        ("a b 1\nb c 1\n", {("a", "b"): 1, ("b", "c"): 1}, ""),
         ("x 1\n2 3\n3 x\n", {("x", "1"): 1, ("2", "3"): 1, ("3", "x"): 1}, ""),
     ],
 )

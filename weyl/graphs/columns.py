@@ -142,14 +142,20 @@ def _is_header(rows: Sequence[Sequence[str]], count: int) -> tuple[int, int] | N
     for ends in ENDS:
         if all(words.count(end) == 1 for end in ends):
             first, second = (words.index(end) for end in ends)
-            later = {row[column] for row in rest for column in (first, second)}
-            if not later & {head[first], head[second]}:  # else they are names of nodes
+            if not _reappears(head, rest, first, second):
                 return first, second
     if len(head) != count or len(head) < 2 or not rest or any(map(_is_number, zip(head))):
+        return None
+    if _reappears(head, rest, 0, 1):
         return None
     weighted = count >= 3 and all(_is_number(row[2:3]) for row in rest)
     numbered = whole_numbers([field for row in rest for field in row[:2] if field] or ["x"]) is not None
     return (0, 1) if weighted or numbered else None
+
+
+def _reappears(head: Sequence[str], rest: Sequence[Sequence[str]], first: int, second: int) -> bool:
+    """Whether the first line names nodes, since one of the names stands in a later line too."""
+    return any({head[first], head[second]} & {row[first], row[second]} for row in rest)
 
 
 def _named(head: Sequence[str], ends: tuple[int, int]) -> tuple[int, int, int, tuple[str, ...]]:

@@ -19,7 +19,11 @@ def read(source: Any, data: str | os.PathLike | None) -> Graph:
     """The graph of an expression, a path, a dataset's name or an object."""
     if isinstance(source, Graph):
         return source
-    if isinstance(source, str | os.PathLike) and (path := _as_path(source)) is not None:
+    if (
+        isinstance(source, str | os.PathLike)
+        and str(source).strip()
+        and (path := _as_path(source)) is not None
+    ):
         return read_file(path)
     if isinstance(source, str | Expression):
         files = {name: partial(read_file, path) for name, path in catalogue.others(data).items()}
