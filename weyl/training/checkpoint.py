@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
+from hashlib import sha256
 from typing import Any
 
 from torch import Tensor
@@ -12,6 +12,7 @@ from torch import Tensor
 from weyl import storage
 
 FORMAT = 1
+ENTRY = "weyl-checkpoint"  # of the safetensors metadata
 
 
 def save(path: str | os.PathLike, plain: dict[str, Any], tensors: dict[str, Tensor]) -> None:
@@ -20,21 +21,23 @@ def save(path: str | os.PathLike, plain: dict[str, Any], tensors: dict[str, Tens
 
     record = json.dumps({"format": FORMAT, **plain})
     on_cpu = {name: x.detach().cpu().contiguous().clone() for name, x in tensors.items()}
-    storage.write_whole(path, as_bytes(on_cpu, {"weyl-checkpoint": record}))
+    storage.write_whole(path, as_bytes(on_cpu, {ENTRY: record, "sha256": _digest(record, on_cpu)}))
 
 
 def load(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """What `save` has written; ValueError with the reason where the file is something else."""
     from safetensors import SafetensorError, safe_open
 
-    data = Path(path)
+    open(path, "rb").close()  # a folder, or no right to read: said with its name
     try:
-        with safe_open(str(data), framework="pt") as file:
+        with safe_open(os.fspath(path), framework="pt") as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
-        plain = json.loads(metadata["weyl-checkpoint"])
+        plain = json.loads(metadata[ENTRY])
         written = plain.pop("format")
-    except (SafetensorError, KeyError, ValueError, AttributeError) as error:
+        if metadata["sha256"] != _digest(metadata[ENTRY], tensors):
+            raise ValueError("its contents do not fit its digest")
+    except (SafetensorError, KeyError, ValueError, TypeError, AttributeError) as error:
         raise ValueError(
             f"{path}: no checkpoint of weyl, or a damaged one: remove it to start anew"
         ) from error
@@ -43,3 +46,11 @@ def load(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, Tensor]]:
             f"{path}: a checkpoint of format {written}, this weyl reads {FORMAT}: remove it to start anew"
         )
     return plain, tensors
+
+
+def _digest(record: str, tensors: dict[str, Tensor]) -> str:
+    digest = sha256(record.encode())
+    for name, x in sorted(tensors.items()):
+        digest.update(f"{name} {x.dtype} {tuple(x.shape)}".encode())
+        digest.update(x.contiguous().numpy().tobytes())
+    return digest.hexdigest()
