@@ -228,12 +228,12 @@ def build(
     expression: Expression | str,
     constructors: Mapping[str, Callable[..., Any]],
     kind: str = "space",
-    listing: str = "weyl spaces",
+    listing: str | None = "weyl spaces",
 ) -> Any:
     """Calls the constructor that the expression names; nested expressions are built first, in the same way.
 
     A constructor with the attribute `quoted = True` receives its nested expressions as they are, not built.
-    `kind` and `listing` (the command that lists all names) serve the messages.
+    `kind` and `listing` (the command that lists all names; None: the message lists them) serve the messages.
     """
     if not isinstance(expression, Expression | str):
         raise ExpressionError(f"expected the text of a {kind}, got {type(expression).__name__}")
@@ -242,7 +242,7 @@ def build(
 
 
 def _build(
-    expression: Expression, constructors: Mapping, kind: str, listing: str, inside: Expression | None
+    expression: Expression, constructors: Mapping, kind: str, listing: str | None, inside: Expression | None
 ) -> Any:
     name = expression.name
     if name not in constructors:
@@ -264,7 +264,7 @@ def _build(
 
 
 def _unknown(
-    expression: Expression, constructors: Mapping, kind: str, listing: str, inside: Expression | None
+    expression: Expression, constructors: Mapping, kind: str, listing: str | None, inside: Expression | None
 ) -> str:
     message = f"unknown {kind} {expression.name!r}"
     if inside is not None:
@@ -272,7 +272,7 @@ def _unknown(
     bare_value = inside is not None and not expression.arguments and not expression.keywords
     near = _near(expression.name, [*constructors, *(_WORDS if bare_value else ())])
     message += f"; did you mean {near}?" if near else ";"
-    message += f" `{listing}` lists all"
+    message += f" `{listing}` lists all" if listing else f" expected one of {', '.join(sorted(constructors))}"
     return message + (f'; text stands in quotes: "{expression.name}"' if bare_value else "")
 
 

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from weyl.geometry import SymmetricSpace
 from weyl.geometry import space as make_space
+from weyl.geometry.arguments import whole
 from weyl.geometry.norms import BoundNorm
 
 
@@ -32,8 +33,7 @@ class Points(nn.Module):
             raise ValueError(
                 f"Points: {made} has no frames; use geoopt.ManifoldParameter with weyl.geoopt_manifold"
             )
-        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
-            raise ValueError(f"Points: the number of points must be a whole number, got {n!r}")
+        whole(n, "Points: the number of points", 0)
         self.space = made
         dtype = dtype or torch.get_default_dtype()
         start = made.random_points(n, spread=spread, seed=seed, dtype=torch.float64)

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -87,7 +88,7 @@ def test_a_curvature_is_one_finite_number(k):
 
 
 METRICS = {
-    "f2": ("unknown metric 'f2'",),
+    "f2": ("upper(2)", "unknown metric 'f2'", "f1, finf, fmin, lp, riemannian, weighted"),
     "F1": ("'f1'",),
     "lp": ("missing 'p'",),
     "lp(0.5)": ("at least 1", "triangle"),
@@ -314,9 +315,9 @@ def test_complex_numbers_where_points_are_real():
 
 
 # ── other arguments ──────────────────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize("margin", [2, 1, -0.1, NAN])
+@pytest.mark.parametrize("margin", [2, 1, -0.1, NAN, "a"])
 def test_project_margin(margin):
-    refuses(lambda: UPPER.project(P, margin=margin), "project: margin", "[0, 1)", str(margin))
+    refuses(lambda: UPPER.project(P, margin=margin), "upper(2): project: margin", "[0, 1)", str(margin))
 
 
 @pytest.mark.parametrize("bad", [P * NAN, P.numpy(), P.to(torch.int64), P[:1]])
@@ -330,10 +331,17 @@ def test_gradients_must_be_finite():
 
 @pytest.mark.parametrize(
     "weights",
-    [torch.ones(3), torch.tensor([1.0, -1.0]), torch.zeros(2), torch.tensor([NAN, 1.0]), torch.ones(2, 1)],
+    [
+        torch.ones(3),
+        torch.tensor([1.0, -1.0]),
+        torch.zeros(2),
+        torch.tensor([NAN, 1.0]),
+        torch.ones(2, 1),
+        "ab",
+    ],
 )
 def test_mean_weights(weights):
-    refuses(lambda: UPPER.mean(torch.stack([P, Q]), weights), "mean: expected 2 weights")
+    refuses(lambda: UPPER.mean(torch.stack([P, Q]), weights), "upper(2): mean", "weights")
 
 
 def test_mean_weights_as_a_list():
@@ -358,14 +366,68 @@ def test_dtypes_of_what_is_drawn(dtype):
     refuses(lambda: UPPER.basepoint(dtype=dtype), "upper(2)", "float64")
 
 
-@pytest.mark.parametrize("count", [-1, 2.5, (2, -1)])
+@pytest.mark.parametrize("count", [-1, 2.5, (2, -1), True, "3", None])
 def test_how_many_points_are_drawn(count):
-    refuses(lambda: UPPER.random_points(count), "random_points")
+    refuses(lambda: UPPER.random_points(count), "random_points", "whole number")
 
 
-@pytest.mark.parametrize("spread", [NAN, math.inf])
+@pytest.mark.parametrize("spread", [NAN, math.inf, -1.0, "wide", None])
 def test_the_spread_of_what_is_drawn(spread):
-    refuses(lambda: UPPER.random_points(2, spread=spread), "spread")
+    refuses(lambda: UPPER.random_points(2, spread=spread), "upper(2): spread")
+    refuses(lambda: UPPER.random_isometry(spread=spread), "upper(2): spread")
+
+
+@pytest.mark.parametrize("seed", [1.5, "a", True, 2**64, -(2**64), [1]])
+def test_the_seed_of_what_is_drawn(seed):
+    for call in (UPPER.random_points, UPPER.random_isometry, lambda seed: UPPER.random_tangent(P, seed=seed)):
+        refuses(lambda call=call: call(seed=seed), "upper(2): seed", "whole number", str(seed))
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert (
+        space("upper(2)").random_points(np.int64(2), seed=np.int64(3), spread=np.float32(0.5)).shape[0] == 2
+    )
+    assert SPACES["upper"](np.int64(3)).name == "upper(3)"
+
+
+# ── beyond what can be stored ────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize(
+    "text", ["upper(2)", "bounded(2)", "spd(2)", "spd(3, det=1)", "hyperbolic(2)", "ball(2, 3)"]
+)
+def test_points_drawn_too_far_are_refused(text, dtype):
+    refuses(lambda: space(text).random_points(50, spread=1e4, seed=0, dtype=dtype), text, "10000", str(dtype))
+
+
+@pytest.mark.parametrize("text", ["upper(2)", "spd(2)", "hyperbolic(2)"])
+def test_points_reached_too_far_are_refused(text):
+    made = space(text)
+    p, q = made.random_points(2, seed=0, dtype=torch.float64)
+    X = made.log(p, q)
+    for call in (
+        lambda: made.exp(p, 1e5 * X),
+        lambda: made.geodesic(p, q, 1e5),
+        lambda: made.exp(p.float(), 1e5 * X.float()),
+    ):
+        refuses(call, text, "farther than torch.float")
+
+
+def test_distances_beyond_the_largest_number_are_refused():
+    made = space("spd(2)")
+    one = torch.eye(2, dtype=torch.float64)
+    assert float(made.distance(1e150 * one, 1e-150 * one, "finf")) == pytest.approx(300 * math.log(10))
+    for call in (made.distance, made.vector_distance):
+        refuses(lambda call=call: call(1e300 * one, 1e-300 * one), "spd(2)", "too far apart")
+
+
+@pytest.mark.parametrize("t", [NAN, math.inf, "a", None, torch.tensor([0.5, NAN])])
+def test_times(t):
+    refuses(lambda: UPPER.geodesic(P, Q, t), "upper(2): t", kinds=ValueError)
+
+
+def test_isometries_of_another_space():
+    for g in (3, None, space("upper(3)").random_isometry(seed=0), UPPER.frame(P)):
+        refuses(lambda g=g: UPPER.act(g, P), "upper(2): act takes an isometry of upper(2)", kinds=ValueError)
 
 
 # ── torch modules ────────────────────────────────────────────────────────────────────────────────────────────────

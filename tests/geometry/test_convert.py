@@ -213,7 +213,7 @@ def test_paths_are_short():
 
 # ── what cannot be converted ─────────────────────────────────────────────────────────────────────────────────────
 REFUSED = {
-    "an unknown target": (torch.eye(2) + 0j, "bounded(2)", "lower(2)", "no way from bounded"),
+    "an unknown target": (torch.eye(2) + 0j, "bounded(2)", "lower(2)", "unknown space 'lower'"),
     "an unknown source": (torch.eye(2) + 0j, "uper(2)", "bounded(2)", "uper"),
     "another rank": (1j * torch.eye(2), "upper(2)", "bounded(3)", "no way from upper"),
     "no relation": (torch.eye(2), "spd(2)", "hyperbolic(2)", "no way from spd"),
@@ -225,7 +225,7 @@ REFUSED = {
         "bounded(2)",
         "no way from interpolated",
     ),
-    "a name that is none": (torch.zeros(2, 2) + 0j, "interpolated(2)", "None(2)", "no way from interpolated"),
+    "a name that is none": (torch.zeros(2, 2) + 0j, "interpolated(2)", "None(2)", "unknown space 'None'"),
     "half a bracket": (torch.eye(2), "spd(2", "upper(2)", "not closed"),
     "no text": (torch.eye(2), 3, "upper(2)", "expected"),
     "a model without a dimension": (torch.zeros(2), "poincare_ball", "hyperbolic(2)", "poincare_ball"),

@@ -239,7 +239,7 @@ def test_fmin_is_the_sum_of_the_positive_roots(text):
 def test_fmin_is_refused_where_it_is_no_norm(text, reason):
     with pytest.raises(ValueError) as caught:
         space(text).norm("fmin")
-    assert str(caught.value) == f"metric 'fmin' is no norm here: {reason}"
+    assert str(caught.value) == f"{text}: metric 'fmin' is no norm here: {reason}"
 
 
 # ── weighted ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -330,7 +330,7 @@ def test_lp_below_one_is_refused(p):
 def test_a_norm_of_another_space_is_refused():
     norm = space("upper(3)").norm("f1")
     assert space("upper(3)").norm(norm) is norm and repr(norm) == "f1"
-    with pytest.raises(ValueError, match=r"^metric f1 was made for 3 components, not 2$"):
+    with pytest.raises(ValueError, match=r"^upper\(2\): metric f1 was made for 3 components, not 2$"):
         space("upper(2)").norm(norm)
     fmin = space("upper(2)").norm("fmin")
     with pytest.raises(ValueError):  # as many components, but other roots: it would be no norm here

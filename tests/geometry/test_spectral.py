@@ -336,10 +336,11 @@ def test_takagi_values_have_their_gradients(kind):
         (torch.tensor([[1.0, 2.0], [3.0, 4.0]]) + 0j, "not symmetric"),
         (torch.tensor([[0.0, 1j], [-1j, 0.0]]), "without conjugation"),  # Hermitian
         (torch.full((2, 2), complex("nan")), "NaN"),
+        ([[1.0]], "expected a torch tensor, got list"),
     ],
 )
 def test_takagi_refuses_in_one_line(A, message):
-    with pytest.raises(ValueError, match=message) as caught:
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
         takagi(A)
     assert str(caught.value).startswith("takagi: ") and str(caught.value).isprintable()
 

@@ -183,7 +183,7 @@ def _canonical(text: str | Expression) -> str:
     expression = parse(str(text))
     if expression.name in MODELS and (len(expression.arguments) != 1 or _number(expression) < 1):
         raise ValueError(f"convert: {expression} needs a dimension, such as {expression.name}(2)")
-    return space(expression).name if expression.name in SPACES else str(expression)
+    return str(expression) if expression.name in MODELS else space(expression).name
 
 
 def _check_model(p: Tensor, text: Expression) -> None:

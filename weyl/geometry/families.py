@@ -9,6 +9,7 @@ from torch import Tensor, nn, tensor
 
 from weyl.expression import Expression, build
 
+from .arguments import whole
 from .fields import COMPLEX, FIELDS, QUATERNION, REAL
 from .half_space import HalfSpace
 from .matrix_ball import MatrixBall
@@ -16,12 +17,6 @@ from .product import Power, Product
 from .rank_one import Euclidean, Hyperbolic, Sphere
 from .space import Space
 from .symmetric import SymmetricSpace
-
-
-def _whole(value: object, what: str, least: int = 1) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{what} must be a whole number, at least {least}, got {value!r}")
-    return value
 
 
 def _curvature(k: object) -> tuple[float | Tensor, str]:
@@ -49,41 +44,41 @@ def _determinant(det: object) -> tuple[bool, str]:
 
 def upper(n: int) -> HalfSpace:
     """Siegel upper half space: Z = X + iY symmetric, Y > 0."""
-    return HalfSpace(f"upper({_whole(n, 'rank')})", n, COMPLEX, "symmetric")
+    return HalfSpace(f"upper({whole(n, 'rank')})", n, COMPLEX, "symmetric")
 
 
 def interpolated(n: int, k: object = -0.5) -> MatrixBall:
     """Symmetric complex matrices with Id + kZ*Z > 0: from the bounded domain (k = -1) over flat (0) to its dual (1)."""
     value, text = _curvature(k)
-    return MatrixBall(f"interpolated({_whole(n, 'rank')}{text})", n, n, COMPLEX, "symmetric", value)
+    return MatrixBall(f"interpolated({whole(n, 'rank')}{text})", n, n, COMPLEX, "symmetric", value)
 
 
 def bounded(n: int) -> MatrixBall:
     """Siegel bounded domain: Z symmetric, Z*Z < Id."""
-    return MatrixBall(f"bounded({_whole(n, 'rank')})", n, n, COMPLEX, "symmetric", -1.0)
+    return MatrixBall(f"bounded({whole(n, 'rank')})", n, n, COMPLEX, "symmetric", -1.0)
 
 
 def dual(n: int) -> MatrixBall:
     """The compact dual of Siegel space, in its affine chart of symmetric matrices."""
-    return MatrixBall(f"dual({_whole(n, 'rank')})", n, n, COMPLEX, "symmetric", 1.0)
+    return MatrixBall(f"dual({whole(n, 'rank')})", n, n, COMPLEX, "symmetric", 1.0)
 
 
 def spd(n: int, det: int | None = None) -> HalfSpace:
     """Real positive definite matrices."""
     unimodular, text = _determinant(det)
-    return HalfSpace(f"spd({_whole(n, 'n', 1 + unimodular)}{text})", n, REAL, "hermitian", unimodular)
+    return HalfSpace(f"spd({whole(n, 'n', 1 + unimodular)}{text})", n, REAL, "hermitian", unimodular)
 
 
 def hpd(n: int, det: int | None = None) -> HalfSpace:
     """Complex positive definite matrices."""
     unimodular, text = _determinant(det)
-    return HalfSpace(f"hpd({_whole(n, 'n', 1 + unimodular)}{text})", n, COMPLEX, "hermitian", unimodular)
+    return HalfSpace(f"hpd({whole(n, 'n', 1 + unimodular)}{text})", n, COMPLEX, "hermitian", unimodular)
 
 
 def qpd(n: int, det: int | None = None) -> HalfSpace:
     """Quaternionic positive definite matrices."""
     unimodular, text = _determinant(det)
-    return HalfSpace(f"qpd({_whole(n, 'n', 1 + unimodular)}{text})", n, QUATERNION, "hermitian", unimodular)
+    return HalfSpace(f"qpd({whole(n, 'n', 1 + unimodular)}{text})", n, QUATERNION, "hermitian", unimodular)
 
 
 def ball(p: int, q: int, field: str = "R", k: object = -1) -> MatrixBall:
@@ -92,7 +87,7 @@ def ball(p: int, q: int, field: str = "R", k: object = -1) -> MatrixBall:
         raise ValueError(f'field must be "R", "C" or "H", got {field!r}')
     value, curvature = _curvature(k)
     over = "" if field == "R" else f', field="{field}"'
-    name = f"ball({_whole(p, 'p')}, {_whole(q, 'q')}{over}{'' if curvature == ', k=-1' else curvature})"
+    name = f"ball({whole(p, 'p')}, {whole(q, 'q')}{over}{'' if curvature == ', k=-1' else curvature})"
     space = MatrixBall(name, p, q, FIELDS[field], "free", value)
     if field == "R" and p == q == 1:
         space.notes = ("flat: a line",)
@@ -104,37 +99,37 @@ def ball(p: int, q: int, field: str = "R", k: object = -1) -> MatrixBall:
 def antisymmetric(n: int, k: object = -1) -> MatrixBall:
     """Antisymmetric complex matrices with Id + kZ*Z > 0: type DIII."""
     value, text = _curvature(k)
-    name = f"antisymmetric({_whole(n, 'n', 2)}{'' if text == ', k=-1' else text})"
+    name = f"antisymmetric({whole(n, 'n', 2)}{'' if text == ', k=-1' else text})"
     return MatrixBall(name, n, n, COMPLEX, "antisymmetric", value)
 
 
 def euclidean(n: int) -> Euclidean:
     """Flat space with the distance |p - q|."""
-    return Euclidean(_whole(n, "dimension"))
+    return Euclidean(whole(n, "dimension"))
 
 
 def hyperbolic(n: int) -> Hyperbolic:
     """Real hyperbolic space of curvature -1, points (x, log y) of the half space."""
-    space = Hyperbolic(_whole(n, "dimension"))
+    space = Hyperbolic(whole(n, "dimension"))
     space.notes = ("flat: a line",) if n == 1 else ()
     return space
 
 
 def sphere(n: int) -> Sphere:
     """Unit vectors of R^(n+1), curvature 1."""
-    space = Sphere(_whole(n, "dimension"))
+    space = Sphere(whole(n, "dimension"))
     space.notes = ("flat: a circle",) if n == 1 else ("double cover of ball(1, n, k=1)",)
     return space
 
 
 def complex_hyperbolic(n: int) -> MatrixBall:
     """Complex hyperbolic space of n complex dimensions: ball(1, n, field="C")."""
-    return MatrixBall(f"complex_hyperbolic({_whole(n, 'dimension')})", 1, n, COMPLEX, "free", -1.0)
+    return MatrixBall(f"complex_hyperbolic({whole(n, 'dimension')})", 1, n, COMPLEX, "free", -1.0)
 
 
 def quaternionic_hyperbolic(n: int) -> MatrixBall:
     """Quaternionic hyperbolic space of n quaternionic dimensions: ball(1, n, field="H")."""
-    return MatrixBall(f"quaternionic_hyperbolic({_whole(n, 'dimension')})", 1, n, QUATERNION, "free", -1.0)
+    return MatrixBall(f"quaternionic_hyperbolic({whole(n, 'dimension')})", 1, n, QUATERNION, "free", -1.0)
 
 
 def product(*factors: str | Space, combine: str = "concatenate") -> Product:
@@ -146,7 +141,7 @@ def product(*factors: str | Space, combine: str = "concatenate") -> Product:
 
 def power(factor: str | Space, m: int) -> Power:
     """m copies of one space."""
-    return Power(_symmetric(factor), _whole(m, "the number of copies"))
+    return Power(_symmetric(factor), whole(m, "the number of copies"))
 
 
 def _symmetric(factor: object) -> SymmetricSpace:

@@ -153,5 +153,5 @@ def bind(metric: str | Expression | BoundNorm, chamber: Chamber) -> BoundNorm:
             lengths = f"{metric.chamber.length} components, not {chamber.length}"
             raise ValueError(f"metric {metric} was made for {lengths}")
         return metric if metric.chamber == chamber else BoundNorm(metric.text, metric.norm, chamber)
-    norm = build(metric, METRICS, kind="metric", listing="weyl spaces")
+    norm = build(metric, METRICS, kind="metric", listing=None)
     return BoundNorm(str(metric).strip(), norm, chamber)

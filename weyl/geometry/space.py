@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from .arguments import finite, generator, numbers, whole
 from .chamber import Chamber
 from .norms import BoundNorm, bind
 
@@ -36,6 +38,14 @@ class Visit:
     def point(self, point: Tensor) -> Tensor:
         point = self.value(point)
         return torch.view_as_complex(point.contiguous()) if self.dtype.is_complex else point
+
+
+@dataclass(frozen=True)
+class Isometry:
+    """What `act` applies: an isometry, with the name of the space that made it."""
+
+    space: str
+    motion: Any
 
 
 def _real(dtype: torch.dtype) -> torch.dtype:
@@ -119,27 +129,33 @@ class Space(ABC):
         twice the precision; a larger tolerance is faster.
         """
         visit = self._visit(p, q)
-        a, b = visit.tensors
-        return visit.value(self.vector_at(a, b, visit.tolerance if tolerance is None else tolerance))
+        return visit.value(self._vector(visit, tolerance))
 
     def distance(
         self, p: Tensor, q: Tensor, metric: str | BoundNorm = "f1", tolerance: float | None = None
     ) -> Tensor:
         """F(v(p, q)) for a metric: riemannian, f1, finf, fmin, lp(3), weighted(2, 1); (...)."""
         visit = self._visit(p, q)
+        return visit.value(self.norm(metric)(self._vector(visit, tolerance)))
+
+    def _vector(self, visit: Visit, tolerance: float | None) -> Tensor:
         a, b = visit.tensors
         v = self.vector_at(a, b, visit.tolerance if tolerance is None else tolerance)
-        return visit.value(self.norm(metric)(v))
+        self._refuse_overflow(v, "these points lie too far apart to be measured in float64")
+        return v
 
     def norm(self, metric: str | BoundNorm = "f1") -> BoundNorm:
         """The norm on the chamber that a metric names; ValueError with the reason where it is none."""
-        return bind(metric, self.chamber)
+        try:
+            return bind(metric, self.chamber)
+        except ValueError as error:
+            raise type(error)(f"{self.name}: {error}") from None
 
     # ── the geometry ─────────────────────────────────────────────────────────────────────────────────────────────
     def exp(self, p: Tensor, X: Tensor) -> Tensor:
         """The point reached from p after unit time along the geodesic with velocity X."""
         visit = self._visit(p, tangents=(X,))
-        return visit.point(self.exp_at(*visit.tensors))
+        return self._arrival(visit, self.exp_at(*visit.tensors))
 
     def log(self, p: Tensor, q: Tensor) -> Tensor:
         """The velocity at p of the shortest geodesic that reaches q after unit time."""
@@ -150,22 +166,20 @@ class Space(ABC):
         """The point at time t of the geodesic from p (t = 0) to q (t = 1); t broadcasts with the batch."""
         visit = self._visit(p, q)
         a, b = visit.tensors
-        time, batch = (
-            torch.as_tensor(t, dtype=a.dtype, device=a.device),
-            a.shape[: a.ndim - len(self.point_shape)],
-        )
+        batch = a.shape[: a.ndim - len(self.point_shape)]
+        time = numbers(t, f"{self.name}: t").to(a)
         try:
             torch.broadcast_shapes(time.shape, batch)
         except RuntimeError:
             shapes = f"{tuple(time.shape)} for points {tuple(batch)}"
             raise ValueError(f"{self.name}: t must broadcast with the batch, got shapes {shapes}") from None
         time = time.reshape(*time.shape, *[1] * len(self.point_shape))
-        return visit.point(self.exp_at(a, time * self.log_at(a, b)))
+        return self._arrival(visit, self.exp_at(a, time * self.log_at(a, b)))
 
     def retract(self, p: Tensor, X: Tensor) -> Tensor:
         """A cheap second-order substitute for exp that never leaves the space."""
         visit = self._visit(p, tangents=(X,))
-        return visit.point(self.retract_at(*visit.tensors))
+        return self._arrival(visit, self.retract_at(*visit.tensors))
 
     def transport(self, p: Tensor, q: Tensor, X: Tensor) -> Tensor:
         """X at p carried in parallel along the shortest geodesic to q."""
@@ -185,12 +199,15 @@ class Space(ABC):
     def reflect(self, p: Tensor, q: Tensor) -> Tensor:
         """The geodesic reflection of q at p, an isometry that fixes p."""
         visit = self._visit(p, q)
-        return visit.point(self.reflect_at(*visit.tensors))
+        return self._arrival(visit, self.reflect_at(*visit.tensors))
 
-    def act(self, g: Any, p: Tensor) -> Tensor:
+    def act(self, g: Isometry, p: Tensor) -> Tensor:
         """The isometry g (from `random_isometry`) applied to p."""
+        if not isinstance(g, Isometry) or g.space != self.name:
+            found = f"one of {g.space}" if isinstance(g, Isometry) else type(g).__name__
+            raise ValueError(f"{self.name}: act takes an isometry of {self.name}, got {found}")
         visit = self._visit(p)
-        return visit.point(self.act_at(g, *visit.tensors))
+        return self._arrival(visit, self.act_at(g.motion, *visit.tensors))
 
     def mean(self, points: Tensor, weights: Any = None, steps: int = 200) -> Tensor:
         """The Fréchet mean over the first axis: the point whose weighted squared distances sum to the least."""
@@ -200,13 +217,10 @@ class Space(ABC):
             raise ValueError(
                 f"{self.name}: mean needs points along a first axis, got shape {tuple(points.shape)}"
             )
-        share = torch.ones(len(x)).to(x) if weights is None else torch.as_tensor(weights).to(x)
-        if (
-            share.shape != x.shape[:1]
-            or not bool((share >= 0).all())
-            or not 0 < float(share.sum()) < math.inf
-        ):
-            raise ValueError(f"mean: expected {len(x)} weights, none negative and not all zero")
+        share = torch.ones(len(x)) if weights is None else numbers(weights, f"{self.name}: mean: weights")
+        share = share.to(x)
+        if share.shape != x.shape[:1] or not bool((share >= 0).all()) or not float(share.sum()) > 0:
+            raise ValueError(f"{self.name}: mean: expected {len(x)} weights, none negative and not all zero")
         share = (share / share.sum()).reshape(-1, *[1] * (x.ndim - 1))
         at, rate, last = x[0], 1.0, float("inf")
         for _ in range(steps):
@@ -241,33 +255,35 @@ class Space(ABC):
         The dtype is torch's default where none is given, complex where wanted; the draw depends on the seed alone.
         """
         dtype, device = self._options(dtype, device)
-        shape = (count,) if isinstance(count, int) else count
-        if not isinstance(shape, tuple) or any(not isinstance(n, int) or n < 0 for n in shape):
-            raise ValueError(
-                f"{self.name}: random_points takes a whole number or a tuple of them, got {count!r}"
-            )
-        if not math.isfinite(spread):
-            raise ValueError(f"{self.name}: random_points takes a finite spread, got {spread}")
+        sizes = count if isinstance(count, tuple) else (count,)
+        shape = [whole(n, f"{self.name}: the count of random_points", 0) for n in sizes]
+        length = self._spread(spread) / max(self.dim, 1) ** 0.5
         o = self.origin().expand(*shape, *self.point_shape)
-        X = self.random_tangents(o, _generator(seed)) * (spread / max(self.dim, 1) ** 0.5)
-        eps = torch.finfo(_real(dtype)).eps
-        return Visit(dtype, []).point(self.nearest(self.exp_at(o, X).detach(), 4 * eps, 8 * eps).to(device))
+        drawn = self.exp_at(o, length * self.random_tangents(o, generator(seed, self.name))).detach()
+        eps, visit = torch.finfo(_real(dtype)).eps, Visit(dtype, [])
+        points = visit.point(self.nearest(drawn, 4 * eps, 8 * eps)) if drawn.isfinite().all() else drawn
+        if (reason := self.why_not(points)) is not None:
+            raise ValueError(f"{reason}: a spread of {spread:g} is more than {dtype} can store")
+        return points.to(device)
 
     def random_tangent(self, p: Tensor, seed: int | None = None) -> Tensor:
         """A tangent vector at each p, Gaussian of mean square length dim."""
         visit = self._visit(p)
         (at,) = visit.tensors
-        drawn = self.random_tangents(at.cpu(), _generator(seed)).to(at.device)
+        drawn = self.random_tangents(at.cpu(), generator(seed, self.name)).to(at.device)
         return visit.point(drawn)
 
-    def random_isometry(self, seed: int | None = None, spread: float = 1.0) -> Any:
+    def random_isometry(self, seed: int | None = None, spread: float = 1.0) -> Isometry:
         """An isometry for `act`: a random rotation about o, then one that moves o about `spread` far."""
-        return self.random_motion(_generator(seed), spread)
+        return Isometry(self.name, self.random_motion(generator(seed, self.name), self._spread(spread)))
+
+    def _spread(self, spread: object) -> float:
+        return finite(spread, f"{self.name}: spread", 0)
 
     def project(self, p: Tensor, margin: float = 0.0) -> Tensor:
         """The storage made a point: structured, inside, at a relative margin from the boundary where there is one."""
-        if not 0 <= margin < 1:
-            raise ValueError(f"project: margin must be in [0, 1), got {margin}")
+        if not isinstance(margin, int | float) or not 0 <= margin < 1:
+            raise ValueError(f"{self.name}: project: margin must be a number in [0, 1), got {margin!r}")
         visit = self._visit(loose=(p,))
         (x,) = visit.tensors
         eps = torch.finfo(_real(visit.dtype)).eps
@@ -338,6 +354,16 @@ class Space(ABC):
             first = self.structured(x)[mask][0]
             raise ValueError(f"{self.name}: {self._which(mask, point)} {self.defect(first)}")
 
+    def _arrival(self, visit: Visit, point: Tensor) -> Tensor:
+        """A point that was reached, in the form of the arguments."""
+        reached = visit.point(point)
+        self._refuse_overflow(reached, f"the point that is reached lies farther than {visit.dtype} can store")
+        return reached
+
+    def _refuse_overflow(self, x: Tensor, reason: str) -> None:
+        if not bool(x.detach().isfinite().all()):
+            raise ValueError(f"{self.name}: {reason}")
+
     @staticmethod
     def _which(mask: Tensor, point: bool) -> str:
         what = "point" if point else "vector"
@@ -364,9 +390,3 @@ class Space(ABC):
 
     def __repr__(self) -> str:
         return self.name
-
-
-def _generator(seed: int | None) -> torch.Generator:
-    generator = torch.Generator()
-    generator.seed() if seed is None else generator.manual_seed(seed)
-    return generator

@@ -160,6 +160,8 @@ def takagi(A: Tensor) -> tuple[Tensor, Tensor]:
     Right at equal and at zero values. σ carries the gradient K diag(w) Kᵀ; K carries none (it has no derivative
     where values meet). A: (..., n, n) complex. Reference: L. Autonne 1915; T. Takagi, Japan. J. Math. 1, 1925.
     """
+    if not isinstance(A, Tensor):
+        raise TypeError(f"takagi: expected a torch tensor, got {type(A).__name__}; try torch.as_tensor(...)")
     if not A.is_complex() or A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         raise ValueError(
             f"takagi: expected complex matrices (..., n, n), got {A.dtype} of shape {tuple(A.shape)}"
