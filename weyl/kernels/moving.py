@@ -28,13 +28,17 @@ class _Frames:
     def __init__(self, part: Part, points: Tensor, threads: int | None):
         self.part, self.threads = part, threads
         self.state = part.record(points).contiguous()
+        self.free: Tensor | None = None
+        if part.block == 2:  # a Hermitian quaternion is real: what rounding leaves beside it would grow
+            i, j = part.kept
+            self.free = (j != i + 1).repeat_interleave(2).to(points)
 
     @property
     def width(self) -> int:
         return self.part.gradient_size
 
     def coordinates(self, totals: Tensor) -> Tensor:
-        return totals
+        return totals if self.free is None else totals * self.free
 
     def advance(self, step: Tensor) -> None:
         part = self.part
