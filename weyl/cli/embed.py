@@ -100,7 +100,8 @@ def command(
             Workers.close()
     if not progress.speaks:
         return
-    Path(checkpoint).unlink(missing_ok=True)
+    if Path(checkpoint).is_file():
+        Path(checkpoint).unlink()
     _report(embedding, target, time.perf_counter() - began, as_json)
 
 
