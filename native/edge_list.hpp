@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <iterator>
 #include <limits>
 #include <locale>
 #include <sstream>
@@ -23,65 +24,83 @@ struct EdgeColumns {
 
 enum class LineProblem { none, columns, open_quote, after_quote, empty_name, not_a_number, not_a_length };
 
-// Numbers the names it is shown, from 0: open addressing, half empty.
+// Numbers the names it is shown, from 0: open addressing, half empty. A name of up to seven bytes is its own key, so
+// that its slot says all; longer ones are compared where they stand.
 class NameTable {
 public:
-    NameTable() : slots_(1 << 12, empty) {}
+    NameTable() : slots_(1 << 12, Slot{0, empty}) {}
 
-    std::int64_t number(std::string_view name, bool owned) {
+    static std::uint64_t key(std::string_view name) {
+        if (name.size() < 8) {
+            std::uint64_t bytes = 0;
+            std::memcpy(&bytes, name.data(), name.size());
+            return bytes | static_cast<std::uint64_t>(name.size()) << 56;
+        }
+        std::uint64_t hash = name.size();
+        for (std::size_t at = 0; at + 8 < name.size(); at += 8) hash = mixed(hash ^ word(name.data() + at));
+        return mixed(hash ^ word(name.data() + name.size() - 8)) | longer;
+    }
+
+    // Reading a slot misses the cache: asked for early, many are on their way at once.
+    void prefetch(std::uint64_t key) const {
+#if defined(__GNUC__)
+        __builtin_prefetch(&slots_[place(key)]);
+#endif
+    }
+
+    std::int64_t number(std::string_view name, std::uint64_t key, bool owned) {
         if (2 * names_.size() >= slots_.size()) grow();
-        const std::uint64_t hash = hashed(name);
-        std::size_t slot = hash & (slots_.size() - 1);
-        for (; slots_[slot] != empty; slot = (slot + 1) & (slots_.size() - 1)) {
-            const std::uint32_t index = slots_[slot];
-            if (hashes_[index] == hash && names_[index] == name) return index;
+        std::size_t at = place(key);
+        for (; slots_[at].index != empty; at = (at + 1) & (slots_.size() - 1)) {
+            const Slot& slot = slots_[at];
+            if (slot.key == key && (key < longer || names_[slot.index] == name)) return slot.index;
         }
         if (!owned) {  // a quoted name with doubled quotes stands nowhere in the text
             copies_.emplace_back(name);
             name = copies_.back();
         }
-        slots_[slot] = static_cast<std::uint32_t>(names_.size());
+        slots_[at] = {key, static_cast<std::uint32_t>(names_.size())};
         names_.push_back(name);
-        hashes_.push_back(hash);
         return static_cast<std::int64_t>(names_.size()) - 1;
     }
 
     const std::vector<std::string_view>& names() const { return names_; }
-    bool full() const { return names_.size() >= empty - 2; }
 
 private:
+    struct Slot {
+        std::uint64_t key;
+        std::uint32_t index;
+    };
     static constexpr std::uint32_t empty = 0xffffffffu;
+    static constexpr std::uint64_t longer = 0xffull << 56;
 
-    static std::uint64_t hashed(std::string_view name) {
-        std::uint64_t hash = 0x9e3779b97f4a7c15ull ^ name.size();
-        const auto mix = [&hash](std::uint64_t word) {
-            hash = (hash ^ word) * 0xff51afd7ed558ccdull;
-            hash ^= hash >> 32;
-        };
-        std::size_t at = 0;
-        for (; at + 8 <= name.size(); at += 8) {
-            std::uint64_t word;
-            std::memcpy(&word, name.data() + at, 8);
-            mix(word);
-        }
-        std::uint64_t rest = 0;
-        std::memcpy(&rest, name.data() + at, name.size() - at);
-        mix(rest);
-        return hash;
+    static std::uint64_t word(const char* text) {
+        std::uint64_t bytes;
+        std::memcpy(&bytes, text, 8);
+        return bytes;
     }
+
+    static std::uint64_t mixed(std::uint64_t bits) {
+        bits = (bits ^ bits >> 32) * 0xff51afd7ed558ccdull;
+        bits = (bits ^ bits >> 29) * 0x9e3779b97f4a7c15ull;
+        return bits ^ bits >> 32;
+    }
+
+    std::size_t place(std::uint64_t key) const { return mixed(key) & (slots_.size() - 1); }
 
     void grow() {
-        slots_.assign(2 * slots_.size(), empty);
-        for (std::size_t index = 0; index < names_.size(); ++index) {
-            std::size_t slot = hashes_[index] & (slots_.size() - 1);
-            while (slots_[slot] != empty) slot = (slot + 1) & (slots_.size() - 1);
-            slots_[slot] = static_cast<std::uint32_t>(index);
+        std::vector<Slot> before(2 * slots_.size(), Slot{0, empty});
+        before.swap(slots_);
+        for (const Slot& slot : before) {
+            if (slot.index == empty) continue;
+            std::size_t at = place(slot.key);
+            while (slots_[at].index != empty) at = (at + 1) & (slots_.size() - 1);
+            slots_[at] = slot;
         }
     }
 
-    std::vector<std::uint32_t> slots_;
+    std::vector<Slot> slots_;
     std::vector<std::string_view> names_;
-    std::vector<std::uint64_t> hashes_;
     std::deque<std::string> copies_;
 };
 
@@ -170,6 +189,7 @@ public:
             }
             at_ = next;
         }
+        number_waiting();
     }
 
     NameTable names;
@@ -238,7 +258,14 @@ private:
                      double* weights) {
         if (column == columns_.first || column == columns_.second) {
             if (field.empty()) return LineProblem::empty_name;
-            (column == columns_.first ? first : second)[edges] = names.number(field, in_text);
+            std::int64_t* row = (column == columns_.first ? first : second) + edges;
+            const std::uint64_t key = NameTable::key(field);
+            if (in_text) {
+                names.prefetch(key);
+                waiting_[waits_++] = {field, key, row};
+            }
+            if (!in_text || waits_ == std::size(waiting_)) number_waiting();
+            if (!in_text) *row = names.number(field, key, false);
         } else if (column == columns_.weight) {
             double value = 0;
             if (!decimal(field, value)) return LineProblem::not_a_number;
@@ -248,10 +275,23 @@ private:
         return LineProblem::none;
     }
 
+    void number_waiting() {
+        for (std::size_t i = 0; i < waits_; ++i) *waiting_[i].row = names.number(waiting_[i].name, waiting_[i].key, true);
+        waits_ = 0;
+    }
+
+    struct Waiting {
+        std::string_view name;
+        std::uint64_t key;
+        std::int64_t* row;
+    };
+
     const char *at_, *end_;
     std::int64_t line_;
     EdgeColumns columns_;
     std::string scratch_[2];
+    Waiting waiting_[64];
+    std::size_t waits_ = 0;
     LineProblem pending_ = LineProblem::none;
 };
 
