@@ -47,6 +47,7 @@ BAD = [
     ("count.txt", "4\n0 1\n1 2\n", "line 1: 1 field, expected 2: source, target"),
     ("wide.txt", "0 1 2 3\n1 2 3 4\n", "line 1: 4 fields, separated by blanks: expected lines"),
     ("matrix.csv", "0,1,2,3\n1,0,3,4\n", "a matrix of distances is read from .npy"),
+    ("iris.csv", "length,width,size,label\n1,2,3,a\n2,3,4,b\n", "a header that names"),
     ("header.txt", "source,target,type\na,b,c\nd,e\n", "line 3: 2 fields, expected 3: as in the header"),
     ("noname.csv", "a,b\n,c\n", "line 2: a node has no name"),
     ("open.csv", 'a,b\n"c,d\n', 'line 2: a quote " is not closed'),

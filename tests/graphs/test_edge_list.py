@@ -142,7 +142,7 @@ def lengths(graph):
         ("city;town;miles\na;b;2\nb;c;3\n", {("a", "b"): 2, ("b", "c"): 3}, "column 'miles' for lengths"),
         ("x,y,timestamp\na,b,2\nb,c,3\n", {("a", "b"): 1, ("b", "c"): 1}, "ignored the column 'timestamp'"),
         ("x y\n1 2\n", {(1, 2): 1}, "read the first line as a header: 'x', 'y'"),
-        ("one,two,kind,weight\n1,2,k,5\n", {(1, 2): 5}, "ignored the column 'kind'"),
+        ("from,to,kind,weight\n1,2,k,5\n", {(1, 2): 5}, "ignored the column 'kind'"),
         # no headers: names of nodes
         ("a b\nb c\n", {("a", "b"): 1, ("b", "c"): 1}, ""),
         ("source target\nsource b\n", {("source", "target"): 1, ("source", "b"): 1}, ""),

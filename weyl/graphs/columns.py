@@ -82,7 +82,7 @@ def find_columns(text: bytes) -> Columns:
         if count > 3:
             raise ValueError(
                 f"line {looked[0][0]}: {count} fields, separated by {SEPARATORS[separator]}: expected {EXPECTED}, or a "
-                "header that names them; a matrix of distances is read from .npy"
+                "header that names source and target; a matrix of distances is read from .npy"
             )
         return Columns(separator, max(count, 2), weight=2 if count == 3 else -1)
     line, start, _ = looked[0]
@@ -144,11 +144,11 @@ def _is_header(rows: Sequence[Sequence[str]], count: int) -> tuple[int, int] | N
             first, second = (words.index(end) for end in ends)
             if not _reappears(head, rest, first, second):
                 return first, second
-    if len(head) != count or len(head) < 2 or not rest or any(map(_is_number, zip(head))):
+    if len(head) != count or not 2 <= count <= 3 or not rest or any(map(_is_number, zip(head))):
         return None
     if _reappears(head, rest, 0, 1):
         return None
-    weighted = count >= 3 and all(_is_number(row[2:3]) for row in rest)
+    weighted = count == 3 and all(_is_number(row[2:3]) for row in rest)
     numbered = whole_numbers([field for row in rest for field in row[:2] if field] or ["x"]) is not None
     return (0, 1) if weighted or numbered else None
 
