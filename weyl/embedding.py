@@ -204,8 +204,9 @@ class Embedding:
         rows = [self.row(known) for known in distances]
         goals = torch.tensor([_length(known, g) for known, g in distances.items()], dtype=torch.float64)
         known_points = self.points[rows].to(torch.float64)
-        point = place(self.space, self.norm, known_points, goals.to(known_points.device) / self.scale)
-        points = torch.cat([self.points, point.to(self.points.dtype).unsqueeze(0)])
+        goals = goals.to(known_points.device) / self.scale
+        point = place(self.space, self.norm, known_points, goals, self.points.dtype)
+        points = torch.cat([self.points, point.unsqueeze(0)])
         return self._with(points=points, nodes=[*self.nodes, name], scores=None, fingerprint="")
 
     def to(self, dtype: torch.dtype | None = None, device: torch.device | str | None = None) -> Embedding:
@@ -270,7 +271,7 @@ def load(
             scores=None if scores is None else Scores.from_json(scores),
             **{name: header[name] for name in FIELDS[4:] if name in header and name != "scores"},
         )
-        return embedding if dtype is device is None else embedding.to(dtype, device)
+        return embedding if dtype is None and device is None else embedding.to(dtype, device)
     except KeyError as missing:
         raise storage.FileProblem(f"{path}: its header has no {missing}") from None
     except (AttributeError, TypeError, ValueError) as error:
