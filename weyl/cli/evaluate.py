@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +14,7 @@ from weyl.cli.printing import print_json
 
 if TYPE_CHECKING:
     from weyl.embedding import Embedding
+    from weyl.graphs import Graph
 
 
 def command(
@@ -27,11 +31,11 @@ def command(
     """Measure distortion and mean average precision."""
     import weyl
     from weyl.evaluation.scores import summary
-    from weyl.graphs import graph as make_graph
+    from weyl.graphs.graph import graph as make_graph
 
     start = time.perf_counter()
     embedding = weyl.load(file)
-    made = make_graph(_source(embedding, file, graph), data=data)
+    made = make_graph(graph, data=data) if graph is not None else _embedded(embedding, file, data)
     scores = weyl.evaluate(embedding, made)
     record = summary(embedding, scores)
     record |= {"graph": made.name, "seconds": round(time.perf_counter() - start, 3), "out": file}
@@ -42,14 +46,42 @@ def command(
         print_scores(record)
 
 
-def _source(embedding: Embedding, file: str, graph: str | None) -> str:
-    if graph is not None:
-        return graph
+def _embedded(embedding: Embedding, file: str, data: str | None) -> Graph:
+    """The graph that was embedded, or its largest component; by its name, or from a file of that name close by."""
+    from weyl.graphs.graph import graph as make_graph
+
+    hint = f"add the graph, as in weyl evaluate {file} GRAPH"
     if not embedding.graph:
-        raise ValueError(
-            f"{file} does not say which graph it embeds: add it, as in weyl evaluate {file} GRAPH"
-        )
-    return embedding.graph
+        raise ValueError(f"{file} does not say which graph it embeds: {hint}")
+    found, problem = None, ""
+    for source in (embedding.graph, *_close_by(embedding.graph, file, data)):
+        try:
+            made = make_graph(source, data=data)
+        except (ValueError, OSError) as error:
+            problem = problem or f" ({error})"
+            continue
+        part = made.largest_component()
+        if embedding.fingerprint in ("", made.fingerprint):
+            return made
+        if embedding.fingerprint == part.fingerprint:
+            return part
+        found = found or made
+    if found is None:
+        raise ValueError(f"{file} embeds {embedding.graph!r}, which is not to be found here{problem}: {hint}")
+    return found
+
+
+def _close_by(name: str, file: str, data: str | None) -> Iterator[Path]:
+    """Files with a graph of this name: beside the embedding, in this folder, in that of the data."""
+    from weyl.graphs.files import SUFFIXES
+
+    folders = (Path(file).parent, Path(), Path(data or os.environ.get("WEYL_DATA") or "."))
+    for folder in dict.fromkeys(folders):
+        for suffix in SUFFIXES:
+            for packed in ("", ".gz"):
+                path = os.path.join(folder, f"{name}{suffix}{packed}")
+                if "/" not in name and os.path.isfile(path):
+                    yield Path(path)
 
 
 def _notes(embedding: Embedding, graph: Any, shared: int) -> list[str]:

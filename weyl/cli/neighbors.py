@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from weyl.cli.printing import print_json, print_table
+from weyl.cli.problems import one_line
 
 
 def command(
@@ -27,4 +28,6 @@ def command(
         near = [{"node": plain(one), "distance": distance} for one, distance in found]
         print_json({"node": plain(name), "neighbors": near})
     else:
-        print_table(("node", "distance"), [[one, f"{distance:.6g}"] for one, distance in found])
+        print_table(
+            ("node", "distance"), [[one_line(str(one)), f"{distance:.6g}"] for one, distance in found]
+        )
