@@ -268,3 +268,28 @@ def test_refusals_are_one_line(what):
         convert(p, source, target)
     assert str(caught.value).isprintable() and len(str(caught.value)) < 300
     assert what == "a name that is none" or "None" not in str(caught.value)
+
+
+FAR_OUT = {
+    "upper(2)": (1j + 1e12) * torch.eye(2).to(torch.complex128) + 1e12 * torch.ones(2, 2),
+    "hyperbolic(3)": torch.tensor([0.0, 0.0, 60.0]),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize(
+    "source, target",
+    [
+        ("upper(2)", "bounded(2)"),
+        ("upper(2)", "spd(4)"),
+        ("hyperbolic(3)", "ball(1, 3)"),
+        ("hyperbolic(3)", "poincare_ball(3)"),
+    ],
+)
+def test_points_too_far_out_for_the_target_are_refused(source, target, dtype):
+    """Rounding would put them on the boundary, or beyond."""
+    far = FAR_OUT[source].to(dtype.to_complex() if FAR_OUT[source].is_complex() else dtype)
+    assert space(source).why_not(far) is None
+    with pytest.raises(ValueError, match=r"^convert: .*cannot hold points as far out") as caught:
+        convert(far, source, target)
+    assert target in str(caught.value) and str(caught.value).isprintable()

@@ -207,6 +207,17 @@ def _check_model(p: Tensor, text: Expression) -> None:
         raise ValueError(f"convert: a point lies outside {text}")
 
 
+def _why_not(p: Tensor, text: Expression) -> str | None:
+    """None where p belongs to the model, else the reason."""
+    if text.name in SPACES:
+        return space(text).why_not(p)
+    try:
+        _check_model(p, text)
+    except ValueError as error:
+        return str(error).removeprefix("convert: ")
+    return None
+
+
 def convert(p: Tensor, source: str, target: str) -> Tensor:
     """The point p of the model `source` in the model `target`: convert(p, "bounded(3)", "upper(3)").
 
@@ -230,6 +241,8 @@ def convert(p: Tensor, source: str, target: str) -> Tensor:
     for _, step in chain:
         x = step(x)
     x = x.to(p.real.dtype if p.is_complex() else p.dtype)
+    if (reason := _why_not(x, end)) is not None:
+        raise ValueError(f"convert: {reason}: {target} cannot hold points as far out as these in {x.dtype}")
     if p.is_complex() and end.name in SPACES and space(end).complex_points:
         return torch.view_as_complex(x.contiguous())
     return x

@@ -121,8 +121,9 @@ class BoundNorm:
 
     def parameters(self) -> list[nn.Parameter]:
         """What is learned with the points: the weights of `weighted`."""
-        learned = isinstance(self.norm, Weighted) and not self.norm.given
-        return [self.norm.learned(self.chamber)] if learned and isinstance(self.norm, Weighted) else []
+        if isinstance(self.norm, Weighted) and not self.norm.given:
+            return [self.norm.learned(self.chamber)]
+        return []
 
     def __repr__(self) -> str:
         return self.text
