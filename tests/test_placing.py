@@ -67,8 +67,8 @@ EXACT = {
 @pytest.fixture
 def few_steps(monkeypatch):
     """Enough where it does not matter how near the place is to the best."""
-    monkeypatch.setattr(placing, "SCOUTING", 10)
-    monkeypatch.setattr(placing, "STEPS", 30)
+    monkeypatch.setattr(placing, "SCOUTING", 5)
+    monkeypatch.setattr(placing, "STEPS", 15)
 
 
 NARROW = ["grid, f1", "cycle", "upper(2), f1", "ball(2, 2), lp(3)"]

@@ -84,7 +84,11 @@ def write(path: str | os.PathLike, header: dict[str, Any], nodes: list, points: 
 
 def read(path: str | os.PathLike) -> tuple[dict[str, Any], list, Tensor]:
     """Header, node names and points of a file; FileProblem with the reason where it is no whole embedding of ours."""
-    text, points = _parts(path, Path(path).read_bytes())
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:  # a disk that fails while reading does not say which file
+        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
+    text, points = _parts(path, data)
     try:
         header = json.loads(text)
         written, digest = header["format"], header["sha256"]
@@ -112,13 +116,17 @@ def _parts(path: str | os.PathLike, data: bytes) -> tuple[str, Tensor]:
     if len(data) < 8 + size:
         raise FileProblem(f"{path}: damaged: it ends within its header")
     try:
-        tensors = dict(deserialize(data))
-        metadata = json.loads(data[8 : 8 + size]).get("__metadata__") or {}
+        header = json.loads(data[8 : 8 + size])
+        metadata = header.pop("__metadata__", None) or {}
+        if max(one["data_offsets"][1] for one in header.values()) != len(data) - 8 - size:
+            raise FileProblem(f"{path}: damaged: cut off or longer than it was")
         if not data[: 8 + size].rstrip(b" ").endswith(b"}"):
-            raise ValueError("its header is not filled up with spaces")
-    except (SafetensorError, ValueError, RecursionError) as error:
-        reason = "cut off or longer than it was" if "MetadataIncompleteBuffer" in str(error) else str(error)
-        raise FileProblem(f"{path}: damaged: {reason}") from None
+            raise ValueError
+        tensors = dict(deserialize(data))
+    except FileProblem:
+        raise
+    except (SafetensorError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        raise FileProblem(f"{path}: damaged: what it holds cannot be read") from None
     if "weyl" not in metadata:
         raise FileProblem(f"{path}: a safetensors file, but not an embedding written by weyl")
     points = tensors.get("points")
