@@ -40,8 +40,9 @@ class Progress(logging.Handler):
             return
         rate = state.pairs_seen / state.seconds if state.seconds else 0.0
         left = state.seconds * (1 - state.progress) / state.progress if state.progress else float("inf")
-        text = f"{state.progress:4.0%}, loss {state.loss:.4g}, {rate / 1e6:.1f} million pairs a second"
-        if left < float("inf"):
+        text = f"trying start {state.start}, " if state.start else ""
+        text += f"{state.progress:4.0%}, loss {state.loss:.4g}, {rate / 1e6:.1f} million pairs a second"
+        if left < float("inf") and not state.start:
             text += f", {_duration(left)} left"
         self.say(text)
 

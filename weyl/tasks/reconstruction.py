@@ -34,7 +34,8 @@ from weyl.training.watch import Interrupt, Watch, resumed
 from weyl.training.workers import Workers
 
 SPACE, METRIC = "upper(4)", "f1"
-SCOUTING = 20  # a start is tried for this part of the steps
+SCOUTING = 16  # a start is tried for this part of the steps
+SCOUTING_RATE = 2.0  # at this multiple of the rate: it has farther to go in less time
 WARM_RATE = 0.2  # of the rate, where points start near their places
 WARM_STEPS = 0.25  # of the steps
 EVALUATION = 0.4e-6  # seconds a pair, kept back from a time limit
@@ -110,7 +111,7 @@ def embed(
         )  # fmt: skip
         _say(task)
         if not goes_on and start is None:
-            _try_starts(task, trainer, interrupt, left)
+            _try_starts(task, trainer, watch, left)
         remaining = left()
         limit = None if remaining is None else trainer.seconds + remaining
         trained = trainer.run(time_limit=limit, look=watch)
@@ -244,26 +245,27 @@ def _points(task: _Task, start: Embedding | None) -> Tensor:
     return warm_start(start, task.graph, task.distances, task.space, task.config.spread, task.config.seed)
 
 
-def _try_starts(
-    task: _Task, trainer: Trainer, interrupt: Interrupt, left: Callable[[], float | None]
-) -> None:
+def _try_starts(task: _Task, trainer: Trainer, watch: Watch, left: Callable[[], float | None]) -> None:
     """Puts the trainer where the best of several starts came to in a short training."""
     if task.config.starts == 1:
         return
     steps = max(1, task.config.steps // SCOUTING)
     short = task.config.with_({"steps": steps, "starts": 1, "warmup": min(task.config.warmup, steps // 10)})
+    short = short.with_({"rate": SCOUTING_RATE * short.rate})
     least = math.inf
     for number in range(task.config.starts):
         points = random_start(task.space, task.distances.n, short.spread, short.seed, number)
         scout, remaining = task.trainer(short, points), left()
         try:
-            loss = scout.run(time_limit=remaining and remaining / SCOUTING, look=interrupt.look).loss
+            loss = scout.run(
+                time_limit=remaining and remaining / (2 * SCOUTING), look=watch.of_start(number + 1)
+            ).loss
         except Diverged:
             continue
         if loss < least:
             least = loss
             trainer.begin_at(scout)
-        if task.workers.any(interrupt.heard):
+        if task.workers.any(watch.stopped):
             return
 
 

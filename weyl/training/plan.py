@@ -7,13 +7,11 @@ from typing import Any
 
 from .config import Config
 
-STEPS = {"quick": 1500, "normal": 16_000, "best": 60_000}
-STARTS = {"quick": 1, "normal": 1, "best": 4}
-PAIRS = {
-    "quick": 60e6,
-    "normal": 600e6,
-    "best": 6e9,
-}  # seen in a whole run, at most: large graphs take fewer steps
+STEPS = {"quick": 1500, "normal": 14_000, "best": 60_000}
+RATE = {"quick": 0.1, "normal": 0.05, "best": 0.05}  # few steps have to be long
+STARTS = {"quick": 1, "normal": 10, "best": 20}
+FEWEST_STEPS = 4000  # for which several starts are tried: below it a trial is too short to tell
+PAIRS = {"quick": 60e6, "normal": 600e6, "best": 6e9}  # seen in a run, at most: large graphs take fewer steps
 BATCH = 8192
 PAIRS_PER_NODE = 8  # in a batch: then moving the nodes costs little beside their pairs
 PAPER_EPOCHS = {"quick": 100, "normal": 3000, "best": 3000}
@@ -25,8 +23,10 @@ def plan(config: Config, nodes: int, pairs: int, given: Mapping[str, Any]) -> Co
         return config.with_(_paper(config, pairs) | dict(given))
     batch = int(given.get("batch", max(BATCH, PAIRS_PER_NODE * nodes)))
     steps = int(min(STEPS[config.effort], max(200, PAIRS[config.effort] // batch)))
-    found = {"batch": batch, "steps": steps, "starts": STARTS[config.effort]}
-    found["warmup"] = min(config.warmup, int(given.get("steps", steps)) // 10)
+    steps = int(given.get("steps", steps))
+    found: dict[str, Any] = {"batch": batch, "steps": steps, "rate": RATE[config.effort]}
+    found["starts"] = STARTS[config.effort] if steps >= FEWEST_STEPS else 1
+    found["warmup"] = min(config.warmup, steps // 10)
     return config.with_(found | dict(given))
 
 

@@ -27,9 +27,10 @@ from .optimizers import Adam, GradientDescent
 from .schedules import schedule
 from .workers import Workers
 
-WIDEST_GAP = 10.0  # between components of v: beyond it float32 loses the digits that training needs
+WIDEST_GAP = 16.0  # between components of v: up to it distances in float32 were right to 4e-5, typically 1e-7
 LOOK = 0.2  # seconds between two looks at the callback
-REPORT = 200  # steps a mean loss is taken over
+REPORT = 200  # steps a mean loss is taken over; setbacks and checkpoints go back to its end
+PAIRS_A_REPORT = 1 << 24  # fewer steps where batches are large: they take long
 LEAST_SLOWNESS = 1e-3  # the rate is halved after a loss that is no number, at most down to this share
 
 
@@ -45,6 +46,7 @@ class State:
     pairs_seen: int
     gap: float
     dtype: str
+    start: int = 0  # counted from 1 while starts are tried, 0 in the run itself
     stop: bool = False
 
 
@@ -106,6 +108,7 @@ class Trainer:
         plain = OBJECTIVES[config.objective]
         self.objective = with_ranking(plain, config.ranking, edge) if config.ranking else plain
         self.schedule = schedule(config, self.pairs.steps_per_epoch)
+        self.report_every = max(10, min(REPORT, PAIRS_A_REPORT // self.pairs.batch_size))
         self.learned = Learned(self.kernel, unit, config.learn_unit)
         self.step, self.pairs_seen, self.seconds, self.gap = 0, 0, 0.0, 0.0
         self.slowness, self.setbacks = 1.0, 0
@@ -144,7 +147,7 @@ class Trainer:
                 self.step += 1
                 if self.step % self.pairs.steps_per_epoch == 0:
                     self._end_of_epoch()
-                if self.step % REPORT == 0 or self._ended(time_limit):
+                if self.step % self.report_every == 0 or self._ended(time_limit):
                     self._report()
         complete = self._ended(time_limit)
         if not self._sound(self._loss()):  # stopped before a report could tell

@@ -72,7 +72,7 @@ class Watch:
         self.trainer, self.interrupt, self.callback = trainer, interrupt, callback if first else None
         self.path, self.log = (path, log) if first else (None, None)
         self.every, self.identity, self.last = every, identity or {}, time.monotonic()
-        self.logged, self.warned = 0, False
+        self.logged, self.warned, self.stopped = 0, False, False
         if self.path is not None and not Path(self.path).parent.is_dir():
             raise ValueError(f"checkpoint {self.path}: there is no folder {Path(self.path).parent}")
         if self.log is not None:
@@ -85,6 +85,19 @@ class Watch:
         if time.monotonic() - self.last >= self.every:
             self.keep()
         self.interrupt.look(state)
+        state.stop |= self.stopped
+
+    def of_start(self, number: int) -> Callable[[State], None]:
+        """What looks on while a start is tried: no log and no checkpoint; a stop ends the run itself too."""
+
+        def look(state: State) -> None:
+            state.start = number
+            if self.callback is not None:
+                self.callback(state)
+            self.interrupt.look(state)
+            self.stopped |= state.stop
+
+        return look
 
     def keep(self) -> None:
         """Writes a checkpoint: the state at the run's last report."""
