@@ -25,6 +25,7 @@ BELOW = {  # what each room may import; weyl/__init__.py, lazily, all
     "analysis": "evaluation embedding geometry graphs",
     "__main__": "cli",
     "tasks": "expression geometry kernels graphs nn embedding training evaluation analysis",
+    "estimator": "geometry graphs embedding tasks",
 }  # cli may import everything
 FILES = sorted(path for path in WEYL.rglob("*.py") if path != WEYL / "__init__.py")
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from . import nn as nn
     from .embedding import Embedding as Embedding
     from .embedding import load as load
+    from .estimator import GraphEmbedder as GraphEmbedder
     from .evaluation.scores import evaluate as evaluate
     from .geometry import Space as Space
     from .geometry.convert import convert as convert
@@ -28,6 +29,7 @@ _HOMES = {
     "load": "weyl.embedding",
     "embed": "weyl.tasks.reconstruction",
     "evaluate": "weyl.evaluation.scores",
+    "GraphEmbedder": "weyl.estimator",
     "Space": "weyl.geometry.space",
     "space": "weyl.geometry.families",
     "convert": "weyl.geometry.convert",
