@@ -371,12 +371,6 @@ def test_what_an_embedding_says_of_itself():
     assert len(embedding) == 8 and ("x", 1) in embedding and "b" not in embedding
 
 
-def test_scores_survive_json():
-    for scores in (SCORES, Scores(0.1, 2.0, 0.9, nodes=3, edges=2, rank_correlation=0.5)):
-        assert Scores.from_json(scores.to_json()) == scores
-    assert Scores.from_json({**SCORES.to_json(), "of_a_later_version": 1}) == SCORES
-
-
 # ── features ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_features_of_the_half_space_are_the_logarithm_in_positive_definite_matrices(n):
