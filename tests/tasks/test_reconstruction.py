@@ -14,7 +14,13 @@ import weyl
 from weyl.tasks.reconstruction import Interrupted
 from weyl.training.config import Config
 
-SHORT = {"steps": 60, "warmup": 5}
+
+def short(steps=60, **more):
+    """Settings of a short run, whatever is planned for long ones."""
+    return {"steps": steps, "warmup": min(20, steps // 10), "rate": 0.1, "starts": 1, **more}
+
+
+SHORT = short()
 SPACES = [
     "upper(2)", "bounded(2)", "dual(2)", "interpolated(2, k=-0.5)", 'interpolated(2, k="learn")', "spd(3)",
     "spd(3, det=1)", "hpd(2)", "qpd(2)", "ball(2, 3)", 'ball(1, 2, field="C")', 'ball(1, 1, field="H", k=1)',
@@ -39,7 +45,7 @@ def test_every_space_gains(space, always, caplog):
             seen.append(state.loss)
 
     graph = "cartesian(tree(2,2), grid(3))"
-    embedding = weyl.embed(graph, space, effort="quick", config={"steps": 250}, callback=callback, threads=1)
+    embedding = weyl.embed(graph, space, effort="quick", config=short(150), callback=callback, threads=1)
     scores = embedding.scores
     assert 0 < scores.average_distortion < 0.8 * seen[0] and math.isfinite(scores.worst_distortion)
     assert embedding.training["setbacks"] == 0 and embedding.training["complete"]
@@ -49,8 +55,8 @@ def test_every_space_gains(space, always, caplog):
 
 @pytest.mark.parametrize("metric", ["riemannian", "finf", "fmin", "lp(3)", "weighted", "weighted(2, 1)"])
 def test_every_metric_gains(metric):
-    start = weyl.embed("grid(3,3)", "upper(2)", metric, config={"steps": 1})
-    end = weyl.embed("grid(3,3)", "upper(2)", metric, config={"steps": 250})
+    start = weyl.embed("grid(3,3)", "upper(2)", metric, config=short(1))
+    end = weyl.embed("grid(3,3)", "upper(2)", metric, config=short(250))
     assert end.scores.average_distortion < 0.6 * start.scores.average_distortion
 
 
@@ -63,7 +69,7 @@ def test_upper_4_and_f1_where_nobody_says():
 # ── what a graph may be ──────────────────────────────────────────────────────────────────────────────────────────────
 def test_networkx_with_names():
     graph = nx.relabel_nodes(nx.path_graph(4), dict(enumerate(["Zürich", "Köln", "Orléans", "São Paulo"])))
-    embedding = weyl.embed(graph, "upper(2)", config={"steps": 400})
+    embedding = weyl.embed(graph, "upper(2)", config=short(400))
     assert embedding.nodes == ["Zürich", "Köln", "Orléans", "São Paulo"]
     assert embedding.distance("Zürich", "São Paulo") == pytest.approx(3, rel=0.01)
     assert embedding.neighbors("Köln", k=1)[0][0] in ("Zürich", "Orléans")
@@ -84,7 +90,7 @@ def test_a_matrix_of_distances_in_miles():
     random = np.random.default_rng(0)
     places = 1e6 * random.random((8, 2))
     miles = np.abs(places[:, None] - places[None]).sum(-1)  # as a taxi goes
-    embedding = weyl.embed(miles, "upper(2)", config={"steps": 800})
+    embedding = weyl.embed(miles, "upper(2)", config=short(800))
     assert embedding.scale > 1000 and embedding.scores.average_distortion < 0.05
     pairs = [(0, 1), (2, 5)]
     assert embedding.distances(pairs) == pytest.approx([miles[0, 1], miles[2, 5]], rel=0.2)
@@ -94,7 +100,7 @@ def test_a_matrix_of_distances_in_miles():
 def test_components_are_trained_and_warned_of_once(caplog):
     graph = nx.disjoint_union(nx.path_graph(4), nx.cycle_graph(3))
     with caplog.at_level(logging.INFO, "weyl"):
-        embedding = weyl.embed(graph, "upper(2)", config={"steps": 400, "starts": 2})
+        embedding = weyl.embed(graph, "upper(2)", config=short(400, starts=2))
     warnings = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert len(warnings) == 1 and "2 components of 4, 3 nodes" in warnings[0]
     assert embedding.scores.pairs == 6 + 3 and embedding.scores.average_distortion < 0.02
@@ -114,7 +120,7 @@ def test_a_connected_graph_is_no_warning(caplog):
 
 
 def test_the_smallest_graph():
-    embedding = weyl.embed(np.array([[0, 1]]), "upper(2)", config={"steps": 400})
+    embedding = weyl.embed(np.array([[0, 1]]), "upper(2)", config=short(400))
     assert embedding.distance(0, 1) == pytest.approx(1, rel=1e-3)
 
 
@@ -165,7 +171,7 @@ def test_more_starts_are_no_worse_than_their_first(always):
     """A path in a line gets stuck from most starts."""
     losses = {}
     for starts in (1, 8):
-        config = {"steps": 400, "warmup": 20, "starts": starts}
+        config = short(400, starts=starts)
         losses[starts] = weyl.embed(
             "grid(9)", "euclidean(1)", seed=2, config=config
         ).scores.average_distortion
@@ -187,11 +193,11 @@ def test_numbers_and_dtypes_of_other_libraries():
 # ── warm starts ──────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_a_grown_graph_starts_from_its_embedding():
     graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(4, 4))
-    old = weyl.embed(graph, "upper(2)", config={"steps": 600})
+    old = weyl.embed(graph, "upper(2)", config=short(600))
     grown = graph.copy()
     grown.add_edges_from([(0, "new"), ("new", "newer")])
     warm = weyl.embed(grown, start=old, config={"steps": 150})
-    cold = weyl.embed(grown, "upper(2)", config={"steps": 150})
+    cold = weyl.embed(grown, "upper(2)", config=short(150))
     assert warm.nodes[-2:] == ["new", "newer"] and (warm.space.name, warm.metric) == ("upper(2)", "f1")
     assert warm.scores.average_distortion < 0.7 * cold.scores.average_distortion
     moved = warm.space.distance(warm.points[:16], old.points)
@@ -200,7 +206,7 @@ def test_a_grown_graph_starts_from_its_embedding():
 
 def test_a_warm_start_keeps_the_scale():
     miles = np.array([[0, 1, 500.0], [1, 2, 700.0], [2, 3, 100.0]])
-    old = weyl.embed(miles, "upper(2)", config={"steps": 300})
+    old = weyl.embed(miles, "upper(2)", config=short(300))
     warm = weyl.embed(miles, start=old, config={"steps": 30})
     assert warm.scale == old.scale != 1
     assert warm.scores.average_distortion < 0.05
@@ -208,7 +214,7 @@ def test_a_warm_start_keeps_the_scale():
 
 def test_a_warm_start_goes_on_learning_a_curvature():
     text = 'interpolated(2, k="learn")'
-    old = weyl.embed("cycle(8)", text, config={"steps": 150, "learned_rate": 0.05})
+    old = weyl.embed("cycle(8)", text, config=short(150, learned_rate=0.05))
     warm = weyl.embed("cycle(8)", text, start=old, config={"steps": 1, "learned_rate": 1e-9})
     assert float(warm.space.k) == pytest.approx(float(old.space.k), abs=1e-6) and float(old.space.k) != -1
 
@@ -230,14 +236,14 @@ def test_a_callback_stops_a_run(always):
     def callback(state):
         state.stop = state.step == 12
 
-    embedding = weyl.embed("grid(3,3)", "upper(2)", config={"steps": 10**6}, callback=callback)
+    embedding = weyl.embed("grid(3,3)", "upper(2)", config=short(10**6), callback=callback)
     assert not embedding.training["complete"] and embedding.training["steps"] == 13
     assert embedding.scores.average_distortion > 0
 
 
 def test_a_callback_is_called_in_the_shortest_run():
     seen = []
-    weyl.embed("grid(2,2)", "upper(2)", config={"steps": 1}, callback=seen.append)
+    weyl.embed("grid(2,2)", "upper(2)", config=short(1), callback=seen.append)
     assert seen[-1].progress == 1
 
 
@@ -251,7 +257,7 @@ def test_a_callback_that_fails_says_so(always):
 
 @pytest.mark.parametrize("starts", [1, 4])
 def test_a_time_limit_is_kept_roughly(starts):
-    config = {"steps": 10**8, "starts": starts}
+    config = short(10**8, starts=starts)
     embedding = weyl.embed("grid(3,3)", "upper(2)", time_limit=1.0, config=config)
     assert embedding.training["seconds_in_all"] < 20 and embedding.training["complete"]
     assert embedding.scores.average_distortion < 0.2
@@ -271,13 +277,13 @@ def test_ctrl_c_keeps_the_best_so_far(hears, always, tmp_path):
 
     checkpoint = tmp_path / "run.checkpoint"
     with pytest.raises(Interrupted) as stopped:
-        weyl.embed("grid(3,3)", "upper(2)", config={"steps": 500}, callback=callback, checkpoint=checkpoint)
+        weyl.embed("grid(3,3)", "upper(2)", config=short(500), callback=callback, checkpoint=checkpoint)
     found = stopped.value.embedding
     assert found.scores is None and not found.training["complete"] and found.training["steps"] == 301
     assert weyl.evaluate(found, "grid(3,3)").average_distortion < 0.2
     assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
-    resumed = weyl.embed("grid(3,3)", "upper(2)", config={"steps": 500}, checkpoint=checkpoint, resume=True)
-    whole = weyl.embed("grid(3,3)", "upper(2)", config={"steps": 500})
+    resumed = weyl.embed("grid(3,3)", "upper(2)", config=short(500), checkpoint=checkpoint, resume=True)
+    whole = weyl.embed("grid(3,3)", "upper(2)", config=short(500))
     assert torch.equal(resumed.points, whole.points) and resumed.scores == whole.scores
 
 
@@ -292,7 +298,7 @@ def test_ctrl_c_while_starts_are_tried_keeps_the_best_of_them(hears, monkeypatch
 
     monkeypatch.setattr("weyl.tasks.reconstruction.Trainer.run", run)
     with pytest.raises(Interrupted) as stopped:
-        weyl.embed("grid(3,3)", "upper(2)", config={"steps": 1000, "starts": 5})
+        weyl.embed("grid(3,3)", "upper(2)", config=short(1000, starts=5))
     assert len(calls) == 3 and len(stopped.value.embedding) == 9
 
 
@@ -314,7 +320,7 @@ def test_resuming_where_there_is_nothing_yet_begins(tmp_path):
 
 
 def test_resuming_does_not_try_starts_again(tmp_path, monkeypatch, hears, always):
-    fields = {"config": {"steps": 450, "starts": 3}, "checkpoint": tmp_path / "run.checkpoint"}
+    fields = {"config": short(450, starts=3), "checkpoint": tmp_path / "run.checkpoint"}
 
     def callback(state):
         if state.step == 300:
@@ -391,7 +397,7 @@ def test_the_papers_recipe_runs_and_gains():
 
 
 def test_what_is_kept_of_a_run():
-    embedding = weyl.embed("grid(3,3)", "upper(2)", config={"steps": 450})
+    embedding = weyl.embed("grid(3,3)", "upper(2)", config=short(450))
     kept = embedding.training
     assert kept["steps"] == 450 and kept["pairs_seen"] == 450 * 36 and kept["epochs"] == 450
     assert [step for step, _ in kept["losses"]] == [200, 400, 450] and kept["loss"] == kept["losses"][-1][1]

@@ -10,6 +10,8 @@ from weyl.training.config import Config
 from weyl.training.starts import random_start
 from weyl.training.trainer import Trainer
 
+FIELDS = {"steps": 40, "warmup": 5, "batch": 30, "rate": 0.1, "spread": 0.3}
+
 
 @pytest.fixture
 def trainer():
@@ -18,9 +20,7 @@ def trainer():
     def make(graph="grid(3,4)", space="upper(2)", metric="f1", *, threads=1, points=None, **fields):
         made = weyl.space(space) if isinstance(space, str) else space
         distances = weyl.graph_distances(graph)
-        config = Config(space=made.name, metric=metric).with_(
-            {"steps": 40, "warmup": 5, "batch": 30, **fields}
-        )
+        config = Config(space=made.name, metric=metric, **{**FIELDS, **fields})
         if points is None:
             points = random_start(made, distances.n, config.spread, config.seed)
         norm = made.norm(metric)

@@ -146,7 +146,7 @@ def test_a_tree_is_learned_to_bend_and_a_sphere_to_close(trainer):
         "learned_rate": 0.02,
         "objective": "relative-squared",
     }
-    tree = trainer("tree(3,3)", 'ball(1, 2, k="learn")', "riemannian", **fields).run()
+    tree = trainer("tree(3,2)", 'ball(1, 2, k="learn")', "riemannian", **fields).run()
     closed = trainer("cycle(12)", 'ball(1, 2, k="learn")', "riemannian", **fields).run()
     assert float(tree.space.k) < -1.0 < float(closed.space.k)
 

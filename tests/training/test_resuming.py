@@ -35,7 +35,7 @@ def through_a_file(state, path):
     return {**plain, "tensors": tensors}
 
 
-@pytest.mark.parametrize("cut", [0, 1, 3, 8, 19])
+@pytest.mark.parametrize("cut", [1, 9, 19])
 @pytest.mark.parametrize("space, metric, fields", CASES)
 def test_a_run_goes_on_to_the_same_bits(trainer, tmp_path, space, metric, fields, cut):
     """Epochs are of 3 steps, so that some are cut in two."""
@@ -98,7 +98,7 @@ def test_what_is_kept_goes_on_to_the_same_bits(trainer, spoil, tmp_path):
 
 
 def test_a_run_in_float64_goes_on_in_float64(trainer, tmp_path):
-    first, second = (trainer("grid(41)", metric="finf", spread=6.0, steps=20) for _ in range(2))
+    first, second = (trainer("grid(41)", metric="finf", spread=12.0, steps=20) for _ in range(2))
     assert first.run(steps=10).dtype == "float64"
     second.state = through_a_file(first.state, tmp_path / "checkpoint")
     assert second.dtype == "float64"

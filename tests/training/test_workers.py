@@ -149,7 +149,7 @@ def test_a_loss_that_is_no_number_in_one_sets_back_all(trainer, spoil):
 
 
 def test_all_go_to_float64_where_one_sees_a_wide_gap(trainer):
-    found, _ = together(trainer, 3, graph="grid(41)", metric="finf", spread=6.0, steps=5, batch=100)
+    found, _ = together(trainer, 3, graph="grid(41)", metric="finf", spread=12.0, steps=5, batch=100)
     assert {each.dtype for each in found} == {"float64"}
 
 
