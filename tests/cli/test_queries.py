@@ -182,6 +182,16 @@ def test_evaluate_reads_datasets_from_a_folder(as_json, here, monkeypatch):
     assert as_json("evaluate", "a.weyl", "--data", "data")["nodes"] == 3
 
 
+def test_evaluate_shows_both_ways_to_count_ties(run):
+    points = torch.tensor([[6.0], [3.0], [1.0], [0.0]])
+    weyl.Embedding("euclidean(1)", "f1", points, range(4), graph="grid(4)").save("a.weyl")
+    shown = dict(map(str.strip, line.split("  ", 1)) for line in run("evaluate", "a.weyl").splitlines())
+    assert float(shown["mean average precision %"]) == pytest.approx(100 * (3 + 5 / 6) / 4, rel=1e-3)
+    by_order = shown["ties by row order %"]  # 1 has 0 and 3 equally far, and its neighbour 0 stands first
+    assert by_order == "100  (mean average precision as the paper counts)"
+    assert float(shown["tied neighbours %"]) == pytest.approx(100 / 6, rel=1e-3)
+
+
 # ── neighbors and distance ───────────────────────────────────────────────────────────────────────────────────────────
 def test_neighbors(run, as_json):
     embedding = saved(scale=2.0)

@@ -107,6 +107,10 @@ def print_scores(record: dict[str, Any]) -> None:
             text += f"  ({factor * ends[0]:.4g} to {factor * ends[1]:.4g}, 95 %)"
         lines.append((key + unit, text if len(ends) != 1 else f"at least {text}"))
     if record["tie_share"]:
+        by_order = record["mean_average_precision_by_sort_order"]
+        lines.append(
+            ("ties by row order %", f"{100 * by_order:.4g}  (mean average precision as the paper counts)")
+        )
         lines.append(("tied neighbours %", f"{100 * record['tie_share']:.4g}"))
     measured = f"{record['pairs']:,}"
     if record["sampled"]:
