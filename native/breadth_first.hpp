@@ -1,6 +1,8 @@
-// Numbers of steps from many sources at once: one bit a source, so that one pass over the edges serves hundreds.
+// Numbers of steps from many sources: together, one bit a source, so that one pass over the edges serves hundreds; or
+// one by one, where the sources lie so far apart that they meet a node in as many passes as they are.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -36,6 +38,52 @@ template <int words> struct BreadthFirst {
     template <class Distance>
     static bool search(const Adjacency& graph, const std::int64_t* sources, const std::int64_t* positions,
                        std::size_t count, Distance* rows, void* workspace) {
+        const auto alone = [&](std::size_t at) {
+            const auto row = static_cast<std::size_t>(positions[at]);
+            return search_alone(graph, static_cast<std::size_t>(sources[row]), rows + row * graph.nodes,
+                                static_cast<std::int32_t*>(workspace));
+        };
+        if (!alone(0)) return false;
+        const Distance* from_first = rows + static_cast<std::size_t>(positions[0]) * graph.nodes;
+        std::size_t apart = 0;
+        for (std::size_t at = 1; at < count; ++at) {
+            const Distance distance = from_first[sources[positions[at]]];
+            if (distance != std::numeric_limits<Distance>::max()) apart = std::max<std::size_t>(apart, distance);
+        }
+        if (count > 1 && apart <= far_apart) return search_together(graph, sources, positions, count, rows, workspace);
+        for (std::size_t at = 1; at < count; ++at) {
+            if (!alone(at)) return false;
+        }
+        return true;
+    }
+
+private:
+    static constexpr std::size_t far_apart = width / 20;  // steps; measured on roads, meshes, trees and social graphs
+
+    // `queue` has room for every node.
+    template <class Distance>
+    static bool search_alone(const Adjacency& graph, std::size_t source, Distance* row, std::int32_t* queue) {
+        constexpr Distance none = std::numeric_limits<Distance>::max();
+        for (std::size_t v = 0; v < graph.nodes; ++v) row[v] = none;
+        row[source] = 0;
+        queue[0] = static_cast<std::int32_t>(source);
+        for (std::size_t head = 0, tail = 1; head < tail; ++head) {
+            const std::int32_t v = queue[head];
+            const std::size_t steps = static_cast<std::size_t>(row[v]) + 1;
+            for (std::int64_t e = graph.starts[v]; e < graph.starts[v + 1]; ++e) {
+                const std::int32_t u = graph.targets[e];
+                if (row[u] != none) continue;
+                if (steps >= none) return false;
+                row[u] = static_cast<Distance>(steps);
+                queue[tail++] = u;
+            }
+        }
+        return true;
+    }
+
+    template <class Distance>
+    static bool search_together(const Adjacency& graph, const std::int64_t* sources, const std::int64_t* positions,
+                                std::size_t count, Distance* rows, void* workspace) {
         constexpr Distance none = std::numeric_limits<Distance>::max();
         const std::size_t n = graph.nodes;
         auto* seen = static_cast<Bits*>(workspace);
@@ -95,7 +143,6 @@ template <int words> struct BreadthFirst {
         return true;
     }
 
-private:
     static int lowest(std::uint64_t bits) {
 #if defined(__GNUC__)
         return __builtin_ctzll(bits);

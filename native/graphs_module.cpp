@@ -93,10 +93,12 @@ template <int words, class Distance>
 bool searches(const Adjacency& graph, const Sources& from, Distance* rows, std::size_t threads) {
     using Search = BreadthFirst<words>;
     std::atomic<bool> fits{true};
-    const std::size_t batches = (from.count + Search::width - 1) / Search::width;
+    const std::size_t share = (from.count + threads - 1) / threads;  // few sources: each thread gets some
+    const std::size_t size = std::max<std::size_t>(1, std::min(Search::width, share));
+    const std::size_t batches = (from.count + size - 1) / size;
     parallel_blocks(batches, 1, threads, Search::workspace_bytes(graph.nodes), [&](auto first, auto last, void* space) {
         for (std::size_t batch = first; batch < last && fits; ++batch) {
-            const std::size_t at = batch * Search::width, count = std::min(Search::width, from.count - at);
+            const std::size_t at = batch * size, count = std::min(size, from.count - at);
             if (!Search::search(graph, from.nodes, from.order + at, count, rows, space)) fits = false;
         }
     });
