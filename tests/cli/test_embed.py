@@ -316,6 +316,16 @@ BAD = [
     (["grid(2,2)", "--config", "unknown.toml"], "unknown.toml: config: no field 'ratee'; did you mean rate"),
     (["grid(2,2)", "--config", "negative.toml"], "negative.toml: rate: expected a positive number, got -1"),
     (["weighted.tsv", "--config", "ranking.toml"], "ranking needs edges of one length"),
+    (["weighted.tsv", "--out", "weighted.tsv"], "--out weighted.tsv would be written over"),
+    (
+        ["weighted.tsv", "--log", "./folder/../weighted.tsv"],
+        "--log ./folder/../weighted.tsv would be written over",
+    ),
+    (
+        ["grid(2,2)", "--config", "ranking.toml", "--log", "ranking.toml"],
+        "--log ranking.toml would be written over",
+    ),
+    (["grid(2,2)", "--out", "x.weyl", "--log", "x.weyl"], "--log x.weyl would be written over"),
     ([], "GRAPH"),
     (["grid(2,2)", "grid(3,3)"], "extra argument"),
     (["grid(2,2)", "--sed", "1"], "--seed"),

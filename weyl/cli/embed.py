@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -74,6 +75,7 @@ def command(
         made = make_graph(graph, data=data)
         made = made.largest_component() if component == "largest" else made
         target = _target(out, made.name)
+        _check_apart({"--out": target, "--log": log}, (graph, config))
         checkpoint = f"{target}.checkpoint"
         if resume and not Path(checkpoint).exists() and Path(target).exists():
             asked = {"recipe": recipe, "effort": effort, "seed": seed, "dtype": dtype}
@@ -138,6 +140,19 @@ def _target(out: str | None, name: str) -> str:
     except OSError as error:
         raise ValueError(f"--out {target}: cannot write into {target.parent}: {error.strerror}") from None
     return str(target)
+
+
+def _check_apart(written: dict[str, str | None], read: tuple[str | None, ...]) -> None:
+    """Refuses to write over what is read, or one file over another."""
+    taken = {os.path.realpath(path) for path in read if path is not None and Path(path).is_file()}
+    for option, path in written.items():
+        if path is None:
+            continue
+        if os.path.realpath(path) in taken:
+            raise ValueError(
+                f"{option} {path} would be written over a file of this very command: name another"
+            )
+        taken.add(os.path.realpath(path))
 
 
 def _file_name(name: str) -> str:
