@@ -54,6 +54,9 @@ sanitize:  ## the native code under the address, undefined-behaviour and thread 
 	$(CXX) -std=c++17 -g -O1 -fsanitize=thread \
 		native/pair_variant.cpp tests/native/check_pairs.cpp -Inative -pthread -o build/check_pairs_thread
 	build/check_pairs_thread
+	$(CXX) -std=c++17 -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all \
+		tests/native/check_graphs.cpp -Inative -pthread -o build/check_graphs_address
+	build/check_graphs_address
 
 clean:  ## removes .venv and everything built
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
