@@ -420,6 +420,16 @@ def test_log_is_the_inverse_of_exp(text, length):
     )
 
 
+@pytest.mark.parametrize("text, error", [("upper(1)", 1e-12), ("upper(2)", 2e-8), ("hyperbolic(3)", 1e-12)])
+def test_log_keeps_the_digits_that_far_points_still_have(text, error):
+    """At distance 20 the imaginary part of a point is e^-20 beside a real part of 1: it must not be a difference."""
+    made = space(text)
+    p = points(made, 50, seed=3)
+    X = tangent(made, p, 20.0, seed=4)
+    off = made.log(p, made.exp(p, X)) - X
+    assert float(made.inner(p, off, off).clamp(min=0).sqrt().max()) < 20 * error
+
+
 @pytest.mark.parametrize("text, length", LONG)
 def test_geodesics_have_constant_speed(text, length):
     made = space(text)

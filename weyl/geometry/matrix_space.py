@@ -62,7 +62,7 @@ class MatrixSpace(SymmetricSpace):
 
     @abstractmethod
     def settle(self, image: Tensor, Z: Tensor, inverse: Tensor) -> Tensor:
-        """The image of Z, mended so that rounding cannot take it outside; inverse = (κcZ + d)⁻¹."""
+        """The image of Z, with the digits that a small part of it loses beside a large one; inverse = (κcZ + d)⁻¹."""
 
     def tangent(self, xi: Tensor) -> Tensor:
         """The part of a matrix of the right kind that is tangent at o."""
