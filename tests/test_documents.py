@@ -42,7 +42,7 @@ def test_the_first_embedding_example_learns_and_draws(tmp_path):
     spec.loader.exec_module(example)
     graph = example.graph_of_grid_and_trees()
     assert (len(graph), graph.number_of_edges()) == (63, 66)
-    embedding = weyl.embed(graph, space="upper(2)", config={"steps": 150})
+    embedding = weyl.embed(graph, space="upper(2)", effort="quick", config={"steps": 200})
     assert embedding.scores.average_distortion < 0.15
     example.draw(graph, embedding, str(tmp_path / "picture.png"))
     assert (tmp_path / "picture.png").stat().st_size > 10_000
