@@ -9,6 +9,7 @@ import threading
 import pytest
 import torch
 
+from weyl.training.processes import NAMES, place
 from weyl.training.trainer import Trainer
 from weyl.training.workers import Workers
 
@@ -151,6 +152,23 @@ def test_a_loss_that_is_no_number_in_one_sets_back_all(trainer, spoil):
 def test_all_go_to_float64_where_one_sees_a_wide_gap(trainer):
     found, _ = together(trainer, 3, graph="grid(41)", metric="finf", spread=12.0, steps=5, batch=100)
     assert {each.dtype for each in found} == {"float64"}
+
+
+@pytest.mark.parametrize(
+    "found", [{}, {"WORLD_SIZE": "4", "RANK": "2"}, {"RANK": "1"}, {"MASTER_ADDR": "here"}]
+)
+def test_what_schedulers_set_makes_no_workers(monkeypatch, found):
+    for name in NAMES:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in found.items():
+        monkeypatch.setenv(name, value)
+    assert place() == (0, 1) and Workers().first
+
+
+def test_torchrun_says_which_process_this_is(monkeypatch):
+    for name, value in zip(NAMES, ("2", "4", "localhost", "29500"), strict=True):
+        monkeypatch.setenv(name, value)
+    assert place() == (2, 4)
 
 
 def test_one_process_alone():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import sys
 from types import TracebackType
 from typing import Any
 
 from weyl.cli.problems import one_line
+from weyl.training.processes import place
 
 CLEAR = "\r\x1b[K"
 
@@ -22,7 +22,7 @@ class Progress(logging.Handler):
 
     def __init__(self, what: str):
         super().__init__(logging.WARNING)
-        self.what, self.speaks = what, os.environ.get("RANK", "0") == "0"
+        self.what, self.speaks = what, place()[0] == 0
         self.shown = self.speaks and sys.stderr.isatty()
 
     def __enter__(self) -> Progress:

@@ -7,12 +7,14 @@ import os
 import torch
 from torch import Tensor
 
+from .processes import place
+
 
 class Workers:
     """The processes of this run: one, unless torchrun has started more."""
 
     def __init__(self, device: torch.device | str = "cpu"):
-        self.count, self.number = int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("RANK", 0))
+        self.number, self.count = place()
         self.device = torch.device(device)
         if self.count > 1 and not torch.distributed.is_initialized():
             on_gpu = self.device.type == "cuda"
