@@ -89,6 +89,20 @@ def test_weights_are_rounded_as_python_rounds_them(text):
         assert compiled[2] == [float(text)]
 
 
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 99), st.sampled_from("0123456789a ")), min_size=1, max_size=5),
+    st.sampled_from(["\t", ",", ";", " "]),
+    st.sampled_from(["\n", "\r\n", "\n\n"]),
+    st.sampled_from(["", "\n", " \n", "\r\n", "\n\n", "x"]),
+)
+def test_lines_of_whole_numbers(pairs, separator, end, last):
+    text = end.join(f"{a}{separator}{b}" for a, b in pairs) + last
+    for first in (0, 1):
+        compiled, python = both(text, Columns(separator, 2, first, 1 - first))
+        assert compiled == python
+
+
 def test_many_names_are_numbered_in_their_order():
     random = np.random.default_rng(0)
     ends = random.integers(20_000, size=(50_000, 2)).tolist()
@@ -96,3 +110,5 @@ def test_many_names_are_numbered_in_their_order():
     compiled, python = both(text, Columns(",", 2))
     order = list(dict.fromkeys(name for line in text.split("\n") for name in line.split(",")))
     assert compiled == python and compiled[3] == order
+    compiled, python = both("\n".join(f"{a}\t{b}" for a, b in ends), Columns("\t", 2))
+    assert compiled == python and compiled[4] == list(dict.fromkeys(np.ravel(ends).tolist()))

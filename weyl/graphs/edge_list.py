@@ -57,7 +57,7 @@ def read_edges(text: bytes, columns: Columns) -> EdgeLines:
 def _read(text: bytes, columns: Columns) -> EdgeLines:
     compiled = native.extension()
     if compiled is None:
-        return lines.read(text[columns.start :].decode(), columns.line, columns)
+        return lines.read(text[columns.start :], columns.line, columns)
     room = text.count(b"\n", columns.start) + 1
     first, second = np.empty(room, np.int64), np.empty(room, np.int64)
     weights = None if columns.weight < 0 else np.empty(room)
