@@ -89,6 +89,41 @@ def test_distances_have_their_digits(text, dtype, case):
             assert abs(ours - right) <= RELATIVE[DTYPES[dtype]] * right, (metric, seed)
 
 
+@pytest.mark.parametrize("gap", [6.0, 9.0, 12.0])
+@pytest.mark.parametrize(
+    "text", ["upper(2)", "upper(4)", "bounded(3)", "spd(3)", "hpd(2)", "qpd(2)", "ball(2, 3)"]
+)
+def test_gaps_that_float64_alone_blurs_keep_the_last_digits(text, gap):
+    """There the float64 chord errs by up to eps e^gap, between 1e-13 and 1e-11: twofold arithmetic has to take over."""
+    made = space(text)
+    gap /= 1 + text.startswith("ball")
+    for seed in range(4):
+        p, q = pair(text, 0.3, gap, torch.float64, seed)
+        with mp.workdps(60):
+            truth = oracle.vector_distance(made, p, q)
+        for metric in METRICS:
+            ours, right = float(made.distance(p, q, metric)), size(truth, metric)
+            assert abs(ours - right) <= 5e-14 * right, (metric, seed)
+
+
+@pytest.mark.parametrize("apart", [1e-6, 1.0])
+@pytest.mark.parametrize("text", ["upper(2)", "upper(3)", "bounded(2)", "spd(3)", "hpd(2)"])
+def test_near_points_far_from_o_keep_their_digits(text, apart):
+    """Their chord is small, but each of its factors has a condition of e^gap."""
+    made = space(text)
+    length = made.chamber.length
+    v = 14.0 * torch.linspace(1, 0, length, dtype=torch.float64)
+    for seed in range(4):
+        p = made.act(made.random_isometry(seed=seed), made.exp(made.origin(), made.flat_o(v)))
+        X = made.random_tangent(p, seed=seed)
+        q = made.exp(p, X * (apart / made.inner(p, X, X).sqrt()))
+        with mp.workdps(60):
+            truth = oracle.vector_distance(made, p, q)
+        for metric in METRICS:
+            ours, right = float(made.distance(p, q, metric)), size(truth, metric)
+            assert abs(ours - right) <= 1e-12 * right, (metric, seed)
+
+
 @pytest.mark.parametrize("text", ["upper(3)", "bounded(2)", "dual(2)", "spd(3)", "hpd(2)", "hyperbolic(3)"])
 def test_every_component_and_its_order(text):
     made = space(text)
