@@ -43,7 +43,7 @@ template <> struct Machine<float> {
     using Bits = unsigned int;
     using Integer = int;
     static constexpr int mantissa_bits = 23, largest_exponent = 127;
-    static constexpr float epsilon = 1.1920929e-07f, smallest_normal = 1.17549435e-38f;
+    static constexpr float epsilon = 1.1920929e-07f, smallest_normal = 1.17549435e-38f, largest = 3.4028235e38f;
 };
 
 template <> struct Machine<double> {
@@ -51,6 +51,7 @@ template <> struct Machine<double> {
     using Integer = long long;
     static constexpr int mantissa_bits = 52, largest_exponent = 1023;
     static constexpr double epsilon = 2.220446049250313e-16, smallest_normal = 2.2250738585072014e-308;
+    static constexpr double largest = 1.7976931348623157e308;
 };
 
 // 2^exponent, for exponents of normal numbers

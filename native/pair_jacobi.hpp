@@ -8,7 +8,8 @@
 // With g = X or W, alpha = Re x*g and gamma = x* g', d = (alpha - alpha')/2, the rotation is
 //   x <- c (x + conj(t) x'),  x' <- c (x' - t x),  t = sign(d) gamma / (|d| + sqrt(d^2 + |gamma|^2)),  c = 1/sqrt(1 + |t|^2);
 // where gamma = 0 it is the identity (no phase gamma/|gamma| is ever formed). Columns stay where they are: no sorting.
-// The factors c are kept aside, one a column, which saves a third of the arithmetic (W. M. Gentleman 1973).
+// The factors c are kept aside, one a column, which saves a third of the arithmetic (W. M. Gentleman 1973). Sweeps end
+// after one whose rotations all were small: what these leave is smaller than rounding.
 #pragma once
 
 #include "lane_math.hpp"
@@ -24,7 +25,7 @@ struct Alone {
     static constexpr int together = 4;  // independent rotations side by side, to hide the latency of one
     static constexpr bool in_blocks = true;  // large matrices: columns that stay in the cache meet first
     WEYL_INLINE void sync() const {}
-    WEYL_INLINE bool any(bool mine) const { return mine; }
+    template <class Truth> WEYL_INLINE Truth any(Truth mine) const { return mine; }
 };
 
 constexpr int pair_sweeps = 30;  // 3 to 8 are used; the cap is for safety
@@ -115,11 +116,19 @@ WEYL_INLINE int pair_jacobi(Number<Lane, is_complex>* x, Number<Lane, is_complex
     const int depth = hermitian ? rows : columns;  // rows of w
     const int rounds = columns - 1 + columns % 2;
     constexpr Real eps = Machine<Real>::epsilon, tiny = Machine<Real>::smallest_normal;
-    const Lane tolerance(16 * eps * eps * Real(rows));  // of |gamma|^2 / (alpha alpha')
+    // Of |gamma|^2 / (alpha alpha'), a squared cosine: what rounding may leave.
+    constexpr Real noise_of_a_row = 16 * eps * eps;
+    const Lane rounding(noise_of_a_row * Real(rows));
+    // The gradient adds up what is left between all columns: of many, less than rounding may leave is worth a rotation.
+    const Lane worth(Real(columns > 4 ? 0.03 : 1));
+    // |t|^2 and squared cosines (these in units of rounding) that ask for one more sweep: it squares them.
+    const Lane wide(8 * eps), far(8 * eps / (noise_of_a_row * Real(rows)));
+    Lane turning(1);  // 0: this lane is done, whatever its neighbours do
 
     int sweep = 0;
     for (bool moved = columns > 1; sweep < pair_sweeps && moved; ++sweep) {
-        moved = false;
+        const auto active = turning > Lane(0);
+        turning = Lane(0);
         WEYL_UNROLL
         for (int i = team.rank; i < columns; i += team.size) {
             alpha[i] = hermitian ? inner(x + i * rows, w + i * rows, rows).re : squared_norm(x + i * rows, rows);
@@ -140,7 +149,7 @@ WEYL_INLINE int pair_jacobi(Number<Lane, is_complex>* x, Number<Lane, is_complex
             WEYL_UNROLL
             for (int base = team.rank; base < meetings; base += Team::together * team.size) {
                 Entry gamma[Team::together];
-                Lane square[Team::together];
+                Lane square[Team::together], noise[Team::together];
                 decltype(Lane() < Lane()) oblique[Team::together];
                 bool turn = false;
                 inner_products(x, hermitian ? w : x, rows, base, opponents, team, gamma);
@@ -150,21 +159,19 @@ WEYL_INLINE int pair_jacobi(Number<Lane, is_complex>* x, Number<Lane, is_complex
                     if (!opponents(base + m * team.size, i, j)) continue;
                     gamma[m] = (factor[i] * factor[j]) * gamma[m];
                     square[m] = squared_modulus(gamma[m]);
-                    Lane allowed;
                     if constexpr (hermitian) {
                         // x has errors of eps |X|, w of eps |W|, whatever their lengths: X* W is Hermitian up to these.
                         const Lane of_w = factor[j] * factor[j] * squared_norm(w + j * rows, rows);
                         const Lane of_x = factor[i] * factor[i] * squared_norm(x + i * rows, rows);
-                        allowed = Lane(eps * eps) * (total * of_w + total_w * of_x);
+                        noise[m] = Lane(eps * eps) * (total * of_w + total_w * of_x);
                     } else {
                         const Lane shorter = minimum(alpha[i], alpha[j]);
-                        allowed = select(shorter < negligible, square[m], tolerance * (alpha[i] * alpha[j]));
+                        noise[m] = select(shorter < negligible, Lane(Machine<Real>::largest), rounding * (alpha[i] * alpha[j]));
                     }
-                    oblique[m] = square[m] > allowed;
+                    oblique[m] = active & (square[m] > worth * noise[m]);
                     turn |= any(oblique[m]);
                 }
                 if (!turn) continue;
-                moved = true;
                 WEYL_UNROLL
                 for (int m = 0; m < Team::together; ++m) {
                     int i, j;
@@ -172,13 +179,28 @@ WEYL_INLINE int pair_jacobi(Number<Lane, is_complex>* x, Number<Lane, is_complex
                     const Lane d = Lane(Real(0.5)) * (alpha[i] - alpha[j]);
                     const Lane root = select(oblique[m], maximum(d * d + square[m], Lane(tiny)), Lane(1));
                     const Lane size = modulus(d) + root * inverse_root(root);
-                    const Lane quotient = select(oblique[m], inverse(select(d < Lane(0), Lane(0) - size, size)), Lane(0));
-                    const Lane shift = quotient * square[m], c = inverse_root(Lane(1) + quotient * shift);
-                    const Lane ratio = factor[j] * inverse(factor[i]), back = factor[i] * inverse(factor[j]);
-                    const Entry s = (quotient * ratio) * gamma[m], t = (quotient * back) * gamma[m];
+                    Lane quotient = select(oblique[m], inverse(select(d < Lane(0), Lane(0) - size, size)), Lane(0));
+                    if (columns > 4) {  // of equal values, noise would turn the columns against all others
+                        const auto idle = (quotient * quotient * square[m] > wide) & (noise[m] > square[m]);
+                        quotient = select(idle, Lane(0), quotient);
+                    }
+                    const Lane shift = quotient * square[m], tangent = quotient * shift;  // |t|^2
+                    turning = select(tangent > wide, Lane(1), turning);
+                    if constexpr (!hermitian) {
+                        turning = select(oblique[m] & (square[m] > far * noise[m]), Lane(1), turning);
+                    }
+                    const Lane fi = factor[i], fj = factor[j], scale = quotient * inverse(fi * fj);
+                    const Entry s = (scale * (fj * fj)) * gamma[m], t = (scale * (fi * fi)) * gamma[m];
                     rotate_pair(x + i * rows, x + j * rows, rows, s, t);
                     if (vectors) rotate_pair(w + i * depth, w + j * depth, depth, s, t);
-                    factor[i] = c * factor[i], factor[j] = c * factor[j];
+                    const Lane c = inverse_root(Lane(1) + tangent), square_of_c = c * c;
+                    factor[i] = fi * c, factor[j] = fj * c;
+                    if (columns > 4) {
+                        // c is rounded up to 1 more often than down, and columns of rank 64 came out 30 eps too long: the
+                        // digits that it lost go into the factors too.
+                        const Lane rest = Lane(Real(0.5)) * c * ((Lane(1) - square_of_c) - tangent * square_of_c);
+                        factor[i] = factor[i] + fi * rest, factor[j] = factor[j] + fj * rest;
+                    }
                     alpha[i] = hermitian ? alpha[i] + shift : maximum(alpha[i] + shift, Lane(0));
                     alpha[j] = hermitian ? alpha[j] - shift : maximum(alpha[j] - shift, Lane(0));
                 }
@@ -222,7 +244,8 @@ WEYL_INLINE int pair_jacobi(Number<Lane, is_complex>* x, Number<Lane, is_complex
             if (vectors) scale_column(w + i * depth, depth, factor[i]);
         }
         team.sync();
-        moved = team.any(moved);
+        turning = select(team.any(turning > Lane(0)), Lane(1), Lane(0));
+        moved = any(turning > Lane(0));
     }
     if (hermitian && columns == 1) alpha[0] = inner(x, w, rows).re;
     return sweep;
