@@ -30,6 +30,15 @@ import weyl, weyl.training.trainer
 weyl.training.trainer.LOOK = {look}
 weyl.embed.__kwdefaults__["checkpoint_every"] = {every}
 """
+SLOWLY = """
+import time
+from weyl.training.trainer import Trainer
+train = Trainer._train_batch
+def slowly(self, *arguments):
+    time.sleep(0.0005)  # so that no machine is at the end before it is killed
+    return train(self, *arguments)
+Trainer._train_batch = slowly
+"""
 GRAPH, SPACE = "tree(2,4)", "upper(2)"
 
 
@@ -77,9 +86,9 @@ def test_killed_at_any_moment_and_resumed_it_ends_with_the_same_bits(here):
     moments = random.Random(time.time_ns())
     reached = [0]
     for sent in (signal.SIGKILL, signal.SIGKILL, signal.SIGINT):
-        process = start(*arguments, "--resume", "--threads", "1", look=0.02, every=0.0)
+        process = start(*arguments, "--resume", "--threads", "1", look=0.02, every=0.0, before=SLOWLY)
         wait_for(lambda: checkpoint.exists() and load(checkpoint)[0]["step"] > reached[-1], process)
-        time.sleep(0.2 * moments.random())
+        time.sleep(0.1 * moments.random())
         process.send_signal(sent)
         status, out, err = finish(process)
         assert out == "" and status == (130 if sent == signal.SIGINT else -signal.SIGKILL)
