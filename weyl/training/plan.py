@@ -8,6 +8,7 @@ from typing import Any
 from .config import Config
 
 STEPS = {"quick": 1500, "normal": 14_000, "best": 60_000}
+EPOCHS = {"quick": 20, "normal": 400, "best": 2000}  # or more steps, until every pair was seen so often
 RATE = {"quick": 0.1, "normal": 0.05, "best": 0.05}  # few steps have to be long
 STARTS = {"quick": 1, "normal": 10, "best": 20}
 FEWEST_STEPS = 4000  # for which several starts are tried: below it a trial is too short to tell
@@ -22,7 +23,8 @@ def plan(config: Config, nodes: int, pairs: int, given: Mapping[str, Any]) -> Co
     if config.recipe == "paper":
         return config.with_(_paper(config, pairs) | dict(given))
     batch = int(given.get("batch", max(BATCH, PAIRS_PER_NODE * nodes)))
-    steps = int(min(STEPS[config.effort], max(200, PAIRS[config.effort] // batch)))
+    wanted = max(STEPS[config.effort], EPOCHS[config.effort] * -(-pairs // batch))
+    steps = int(min(wanted, max(200, PAIRS[config.effort] // batch)))
     steps = int(given.get("steps", steps))
     found: dict[str, Any] = {"batch": batch, "steps": steps, "rate": RATE[config.effort]}
     found["starts"] = STARTS[config.effort] if steps >= FEWEST_STEPS else 1
