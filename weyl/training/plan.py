@@ -7,10 +7,10 @@ from typing import Any
 
 from .config import Config
 
-STEPS = {"quick": 1500, "normal": 14_000, "best": 60_000}
+STEPS = {"quick": 1500, "normal": 12_000, "best": 60_000}
 EPOCHS = {"quick": 20, "normal": 400, "best": 2000}  # or more steps, until every pair was seen so often
 RATE = {"quick": 0.1, "normal": 0.05, "best": 0.05}  # few steps have to be long
-STARTS = {"quick": 1, "normal": 10, "best": 20}
+STARTS = {"quick": 1, "normal": 16, "best": 32}
 FEWEST_STEPS = 4000  # for which several starts are tried: below it a trial is too short to tell
 PAIRS = {"quick": 60e6, "normal": 600e6, "best": 6e9}  # seen in a run, at most: large graphs take fewer steps
 BATCH = 8192
