@@ -350,6 +350,19 @@ def test_isometries_carry_all_of_the_geometry(text):
     torch.testing.assert_close(made.act(g, made.mean(p)), made.mean(gp), rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.parametrize("text", SPACES)
+def test_inverses_undo_isometries(text):
+    made = space(text)
+    p = points(made, 3)
+    q, steps = p, made.random_isometry(seed=4, spread=reachable(made)).motion
+    for step in reversed(steps):
+        q = made.move(step, q)
+    assert float((q - p).abs().max()) > 1e-2
+    for step in steps:
+        q = made.move(made.inverse(step), q)
+    torch.testing.assert_close(q, p, rtol=1e-10, atol=1e-10)
+
+
 @pytest.mark.parametrize("text", CURVED_DOWN)
 def test_isometries_move_the_basepoint_by_their_spread(text):
     made = space(text)
