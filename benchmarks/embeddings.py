@@ -1,7 +1,7 @@
 """`weyl embed` on the paper's graphs, from the start of the command to its file: python -m benchmarks.embeddings
 
-Prints a line a run and writes results/embeddings.json, from which benchmarks.report makes a table. Needs WEYL_DATA for
-graphs that are files; --rows and --seeds choose some (then no file is written).
+Prints a line a graph. Needs WEYL_DATA for graphs that are files; --rows and --seeds choose some. Where all graphs are
+measured, results/embeddings.json keeps every run.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ class _Once(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *_: Tensor) -> tuple[Tensor | None, ...]:
         raise RuntimeError(
-            "distances of a PairKernel can be differentiated once; for second derivatives use space.distance"
+            "distances of a PairKernel can be differentiated once; for second derivatives differentiate space.log"
         )
 
 

@@ -34,7 +34,7 @@ from weyl.training.watch import Interrupt, Watch, resumed
 from weyl.training.workers import Workers
 
 SPACE, METRIC = "upper(4)", "f1"
-RANKING = 0.5  # where edges have one length: costs a hundredth of the distortion, wins half of the missing precision
+RANKING = 0.5  # where edges have one length: docs/training.md has what it wins and costs
 SCOUTING = 20  # a start is tried for this part of the steps
 SCOUTING_RATE = 2.0  # at this multiple of the rate: it has farther to go in less time
 WARM_RATE = 0.2  # of the rate, where points start near their places

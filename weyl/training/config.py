@@ -53,7 +53,7 @@ class Config:
         0.0  # graph units a unit of the space; 0: 1, or where that does not fit what the graph asks for
     )
     learn_unit: bool = False
-    learned_rate: float = 0.01  # of the unit, weights and curvature that are learned, relative to their size
+    learned_rate: float = 0.01  # of weights, curvature and the logarithm of the unit, where they are learned
 
     def __post_init__(self):
         for name, allowed in CHOICES.items():

@@ -27,7 +27,7 @@ from .optimizers import Adam, GradientDescent
 from .schedules import schedule
 from .workers import Workers
 
-WIDEST_GAP = 16.0  # between components of v: up to it distances in float32 were right to 4e-5, typically 1e-7
+WIDEST_GAP = 16.0  # between components of v: up to it distances in float32 were right to 1e-4, typically 1e-7
 LOOK = 0.2  # seconds between two looks at the callback
 REPORT = 200  # steps a mean loss is taken over; setbacks and checkpoints go back to its end
 PAIRS_A_REPORT = 1 << 24  # fewer steps where batches are large: they take long
