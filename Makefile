@@ -55,6 +55,14 @@ sanitize:  ## the native code under the address, undefined-behaviour and thread 
 		native/pair_variant.cpp tests/native/check_pairs.cpp -Inative -pthread -o build/check_pairs_thread
 	build/check_pairs_thread
 	$(CXX) -std=c++17 -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all \
+		native/pair_variant.cpp native/node_variant.cpp tests/native/check_descent.cpp -Inative -pthread \
+		-o build/check_descent_address
+	build/check_descent_address
+	$(CXX) -std=c++17 -g -O1 -fsanitize=thread \
+		native/pair_variant.cpp native/node_variant.cpp tests/native/check_descent.cpp -Inative -pthread \
+		-o build/check_descent_thread
+	build/check_descent_thread
+	$(CXX) -std=c++17 -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all \
 		tests/native/check_graphs.cpp -Inative -pthread -o build/check_graphs_address
 	build/check_graphs_address
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace weyl {
@@ -35,6 +36,13 @@ void check(const AnyArray& array, const char* name, nb::dlpack::dtype dtype, con
         }
         stride *= static_cast<std::int64_t>(found[i]);
     }
+}
+
+// The entries of an array of this shape.
+template <class Value, class AnyArray>
+auto entries(const AnyArray& array, const char* name, const std::vector<std::size_t>& shape) {
+    check(array, name, nb::dtype<Value>(), shape);
+    return static_cast<std::conditional_t<std::is_same_v<AnyArray, ReadOnlyArray>, const Value*, Value*>>(array.data());
 }
 
 // The first of the variants (best first) that this machine supports and that has the name, or any where it is empty.

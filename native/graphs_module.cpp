@@ -4,25 +4,14 @@
 #include <atomic>
 #include <optional>
 
-#include "arrays.hpp"
 #include "breadth_first.hpp"
 #include "dijkstra.hpp"
 #include "edge_list.hpp"
-#include "pair_numbers.hpp"
+#include "numbered_arrays.hpp"
 #include "threads.hpp"
 
 namespace weyl {
 namespace {
-
-template <class Value, class AnyArray> auto values(const AnyArray& array, const char* name, std::size_t count) {
-    check(array, name, nb::dtype<Value>(), {count});
-    return static_cast<std::conditional_t<std::is_same_v<AnyArray, ReadOnlyArray>, const Value*, Value*>>(array.data());
-}
-
-template <class AnyArray> std::size_t length(const AnyArray& array, const char* name) {
-    if (array.ndim() != 1) throw nb::value_error((std::string(name) + " must have one axis").c_str());
-    return array.shape(0);
-}
 
 // ── text ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 nb::tuple edge_list(const nb::bytes& text, std::size_t start, std::int64_t line, char separator, int columns,
@@ -35,8 +24,8 @@ nb::tuple edge_list(const nb::bytes& text, std::size_t start, std::int64_t line,
     if (room < static_cast<std::size_t>(std::count(part.begin(), part.end(), '\n')) + 1) {
         throw nb::value_error("first has no room for every line");
     }
-    auto *a = values<std::int64_t>(first, "first", room), *b = values<std::int64_t>(second, "second", room);
-    auto* w = weights ? values<double>(*weights, "weights", room) : nullptr;
+    auto *a = entries<std::int64_t>(first, "first", {room}), *b = entries<std::int64_t>(second, "second", {room});
+    auto* w = weights ? entries<double>(*weights, "weights", {room}) : nullptr;
     if (first_column == second_column || first_column < 0 || second_column < 0 ||
         std::max(first_column, second_column) >= columns || weight_column >= columns || (weight_column >= 0) != !!w) {
         throw nb::value_error("columns do not fit together");
@@ -63,8 +52,8 @@ nb::tuple edge_list(const nb::bytes& text, std::size_t start, std::int64_t line,
 // ── shortest paths ───────────────────────────────────────────────────────────────────────────────────────────────
 Adjacency adjacency(const ReadOnlyArray& starts, const ReadOnlyArray& targets) {
     const std::size_t n = length(starts, "starts") - 1, arcs = length(targets, "targets");
-    const auto* s = values<std::int64_t>(starts, "starts", n + 1);
-    const auto* t = values<std::int32_t>(targets, "targets", arcs);
+    const auto* s = entries<std::int64_t>(starts, "starts", {n + 1});
+    const auto* t = entries<std::int32_t>(targets, "targets", {arcs});
     bool sound = s[0] == 0 && s[n] == static_cast<std::int64_t>(arcs);
     for (std::size_t v = 0; v < n; ++v) sound &= s[v] <= s[v + 1];
     for (std::size_t e = 0; e < arcs; ++e) sound &= static_cast<std::size_t>(t[e]) < n;
@@ -79,9 +68,9 @@ struct Sources {
 
 Sources sources_of(const ReadOnlyArray& sources, const ReadOnlyArray& order, const Adjacency& graph, std::size_t rows) {
     const std::size_t count = length(sources, "sources");
-    const auto* s = values<std::int64_t>(sources, "sources", count);
+    const auto* s = entries<std::int64_t>(sources, "sources", {count});
     const std::size_t some = length(order, "order");
-    const auto* o = values<std::int64_t>(order, "order", some);
+    const auto* o = entries<std::int64_t>(order, "order", {some});
     bool sound = rows == count;
     for (std::size_t i = 0; i < count; ++i) sound &= static_cast<std::size_t>(s[i]) < graph.nodes;
     for (std::size_t i = 0; i < some; ++i) sound &= static_cast<std::size_t>(o[i]) < count;
@@ -124,7 +113,7 @@ bool breadth_first(const ReadOnlyArray& starts, const ReadOnlyArray& targets, co
 void shortest_paths(const ReadOnlyArray& starts, const ReadOnlyArray& targets, const ReadOnlyArray& lengths,
                     const ReadOnlyArray& sources, const ReadOnlyArray& order, const Array& rows, int threads) {
     const Adjacency graph = adjacency(starts, targets);
-    const auto* length_of = values<double>(lengths, "lengths", targets.shape(0));
+    const auto* length_of = entries<double>(lengths, "lengths", {targets.shape(0)});
     if (rows.ndim() != 2 || threads < 1) throw nb::value_error("rows must have two axes, threads be positive");
     const Sources from = sources_of(sources, order, graph, rows.shape(0));
     check(rows, "rows", rows.dtype(), {rows.shape(0), graph.nodes});
@@ -149,15 +138,10 @@ void shortest_paths(const ReadOnlyArray& starts, const ReadOnlyArray& targets, c
 void scheduled_pairs(const ReadOnlyArray& blocks, const ReadOnlyArray& order, const ReadOnlyArray& row_of,
                      const ReadOnlyArray& rows, const ReadOnlyArray& numbers, const Array& first, const Array& second,
                      const Array& target) {
-    if (blocks.ndim() != 2 || rows.ndim() != 2) throw nb::value_error("blocks and rows must have two axes");
-    const std::size_t kinds = blocks.shape(1), n = length(order, "order"), count = length(numbers, "numbers");
-    check(blocks, "blocks", nb::dtype<std::int64_t>(), {4, kinds});
-    check(rows, "rows", rows.dtype(), {rows.shape(0), n});
-    const auto* block = static_cast<const std::int64_t*>(blocks.data());
-    const PairNumbering numbering{block, block + kinds, block + 2 * kinds, block + 3 * kinds, kinds,
-                                  values<std::int64_t>(order, "order", n), values<std::int64_t>(row_of, "row_of", n), n};
-    const auto* x = values<std::int64_t>(numbers, "numbers", count);
-    auto *a = values<std::int64_t>(first, "first", count), *b = values<std::int64_t>(second, "second", count);
+    const PairNumbering numbering = numbering_from(blocks, order, row_of, rows);
+    const std::size_t count = length(numbers, "numbers");
+    const auto* x = entries<std::int64_t>(numbers, "numbers", {count});
+    auto *a = entries<std::int64_t>(first, "first", {count}), *b = entries<std::int64_t>(second, "second", {count});
     check(target, "target", target.dtype(), {count});
     const auto fill = [&](const auto* entries) {
         nb::gil_scoped_release release;
@@ -167,11 +151,7 @@ void scheduled_pairs(const ReadOnlyArray& blocks, const ReadOnlyArray& order, co
     if (target.dtype() != nb::dtype<float>() && target.dtype() != nb::dtype<double>()) {
         throw nb::type_error("target is neither float32 nor float64");
     }
-    if (rows.dtype() == nb::dtype<std::uint8_t>()) fill(static_cast<const std::uint8_t*>(rows.data()));
-    else if (rows.dtype() == nb::dtype<std::uint16_t>()) fill(static_cast<const std::uint16_t*>(rows.data()));
-    else if (rows.dtype() == nb::dtype<float>()) fill(static_cast<const float*>(rows.data()));
-    else if (rows.dtype() == nb::dtype<double>()) fill(static_cast<const double*>(rows.data()));
-    else throw nb::type_error("rows are neither uint8, uint16, float32 nor float64");
+    with_entries(rows, fill);
 }
 
 }  // namespace

@@ -80,6 +80,7 @@ std::vector<std::string> instruction_sets() {
 namespace weyl {
 void bind_pairs(nb::module_& module);  // pairs_module.cpp
 void bind_nodes(nb::module_& module);  // nodes_module.cpp
+void bind_descent(nb::module_& module);  // descent_module.cpp
 void bind_graphs(nb::module_& module);  // graphs_module.cpp
 }
 
@@ -92,5 +93,6 @@ NB_MODULE(_native, module) {
     module.def("instruction_sets", &instruction_sets, "Those this machine can run, best first.");
     weyl::bind_pairs(module);
     weyl::bind_nodes(module);
+    weyl::bind_descent(module);
     weyl::bind_graphs(module);
 }

@@ -6,7 +6,6 @@
 #include "threads.hpp"
 
 namespace weyl {
-namespace {
 
 std::initializer_list<const NodeVariant*> node_variants() {  // best first
     static const std::initializer_list<const NodeVariant*> all = {
@@ -16,6 +15,8 @@ std::initializer_list<const NodeVariant*> node_variants() {  // best first
         &nodes_portable};
     return all;
 }
+
+namespace {
 
 void move(const Array& records, const ReadOnlyArray& steps, int kind, bool is_complex, int size, int block, int node,
           int gradient, bool unimodular, double longest, int threads, const std::string& instruction_set) {

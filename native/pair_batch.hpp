@@ -74,4 +74,23 @@ struct PairSums {
     bool is_double;
 };
 
+enum PairLoss { loss_relative, loss_paper, loss_relative_squared, loss_stress };
+
+// What a pair at distance d costs that should be g apart, in graph units (`unit` of them are one of the space):
+// |d/g - 1|, |(d/g)^2 - 1|, (d/g - 1)^2 or (d - g)^2, and `weight` times how far d lies on the wrong side of `border`,
+// beyond it for pairs with g < border and before it for all others.
+struct PairObjective {
+    int kind;
+    double unit, weight, border;
+};
+
+// A batch on its way down: what the pairs cost, and the slopes of that, summed at their nodes.
+struct PairDescent {
+    const void* goals;  // count, in the dtype of the nodes
+    PairObjective objective;
+    void* totals;       // nodes x gradient_size, added to
+    double* extras;     // added to
+    double loss, unit_slope, gap;  // sums, the second of d times its slope; and the largest gap of components
+};
+
 }  // namespace weyl

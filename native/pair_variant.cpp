@@ -2,7 +2,9 @@
 #include "pair_loops.hpp"
 #include "pair_matrix.hpp"
 #include "pair_norm.hpp"
+#include "pair_objective.hpp"
 #include "pair_vector.hpp"
+#include "rows.hpp"
 #include "variant.hpp"
 
 namespace weyl {
@@ -70,6 +72,20 @@ template <class Real> struct PairLoop {
     using Lane = LaneOf<Real>;
     static constexpr int lanes = LaneTraits<Lane>::width;
 
+    const PairBatch& batch;
+    Stage<Lane> stages[most_factors];
+    Lane *p, *q, *v, *slopes, *out, *extras, *work;
+    int learned_weights, out_size;
+
+    PairLoop(const PairBatch& batch_, void* memory) : batch(batch_) {
+        for (int f = 0; f < batch.factor_count; ++f) stages[f] = stage_for<Lane>(batch.factors[f]);
+        p = static_cast<Lane*>(memory), q = p + batch.node_size, v = q + batch.node_size;
+        slopes = v + batch.norm.components, out = slopes + batch.norm.components;
+        extras = out + 2 * batch.gradient_size, work = extras + batch.extras;
+        learned_weights = batch.norm.learned ? batch.norm.components : 0;
+        out_size = 2 * batch.gradient_size + batch.extras;
+    }
+
     static std::size_t workspace(const PairBatch& batch) {
         std::size_t count = 2 * std::size_t(batch.node_size) + 2 * std::size_t(batch.norm.components);
         count += 2 * std::size_t(batch.gradient_size) + std::size_t(batch.extras);
@@ -77,74 +93,99 @@ template <class Real> struct PairLoop {
         return count * sizeof(Lane);
     }
 
-    // One node of every lane: lane l of out[e] is entry e of node index[l].
-    static void gather(const Real* nodes, int size, const std::int64_t* index, int used, Lane* out) {
-        const Real* rows[lanes];
-        for (int lane = 0; lane < lanes; ++lane) rows[lane] = nodes + index[lane < used ? lane : 0] * std::int64_t(size);
-        Real* const flat = reinterpret_cast<Real*>(out);
-        for (int e = 0; e < size; ++e) {
-            for (int lane = 0; lane < lanes; ++lane) flat[e * lanes + lane] = rows[lane][e];
+    int used(std::size_t at) const { return batch.count - at < lanes ? static_cast<int>(batch.count - at) : lanes; }
+
+    // Distances of the pairs from `at` on; fills v and slopes.
+    Lane forward(std::size_t at, bool gradients, Lane& gap) {
+        const Real* const nodes = static_cast<const Real*>(batch.nodes);
+        const Real *first[lanes], *second[lanes];
+        for (int lane = 0; lane < lanes; ++lane) {
+            const std::size_t pair = at + (lane < used(at) ? lane : 0);
+            first[lane] = nodes + batch.first[pair] * std::int64_t(batch.node_size);
+            second[lane] = nodes + batch.second[pair] * std::int64_t(batch.node_size);
+        }
+        gather_rows<Real, lanes>(first, batch.node_size, reinterpret_cast<Real*>(p));
+        gather_rows<Real, lanes>(second, batch.node_size, reinterpret_cast<Real*>(q));
+        Lane* memory = work;
+        for (int f = 0; f < batch.factor_count; ++f) {
+            const PairFactor& factor = batch.factors[f];
+            stages[f].forward(factor, p + factor.node, q + factor.node, memory, v + factor.component, gradients);
+            memory += stages[f].lanes;
+            gap = maximum(gap, v[factor.component] - v[factor.component + factor.length - 1]);
+        }
+        return norm_of_vector(batch.norm, v, slopes, learned_weights ? extras : nullptr);
+    }
+
+    // From slopes to `out`: both gradients, and behind them what is learned beside the points.
+    void backward() {
+        Lane *memory = work, *curvature = extras + learned_weights;
+        for (int f = 0; f < batch.factor_count; ++f) {
+            const PairFactor& factor = batch.factors[f];
+            const Lane in_k = stages[f].backward(factor, p + factor.node, q + factor.node, memory,
+                                                 slopes + factor.component, out + factor.gradient,
+                                                 out + batch.gradient_size + factor.gradient);
+            memory += stages[f].lanes;
+            if (factor.learned) *curvature++ = in_k;
         }
     }
 
-    static double run(const PairBatch& batch, std::size_t first_pack, std::size_t last_pack, void* memory) {
-        Stage<Lane> stages[most_factors];
-        for (int f = 0; f < batch.factor_count; ++f) stages[f] = stage_for<Lane>(batch.factors[f]);
-        Lane* const p = static_cast<Lane*>(memory);
-        Lane* const q = p + batch.node_size;
-        Lane* const v = q + batch.node_size;
-        Lane* const slopes = v + batch.norm.components;
-        Lane* const out = slopes + batch.norm.components;
-        Lane* const extras = out + 2 * batch.gradient_size;
-        Lane* const work = extras + batch.extras;
-        const int out_size = 2 * batch.gradient_size + batch.extras;
-        const int learned_weights = batch.norm.learned ? batch.norm.components : 0;
-        double gap = 0;
+    static double largest(Lane x) {
+        double found = 0;
+        for (int lane = 0; lane < lanes; ++lane) found = found < get_lane(x, lane) ? double(get_lane(x, lane)) : found;
+        return found;
+    }
 
+    double run(std::size_t first_pack, std::size_t last_pack) {
+        Lane gap(0);
         for (std::size_t pack = first_pack; pack < last_pack; ++pack) {
             const std::size_t at = pack * lanes;
-            const int used = batch.count - at < lanes ? static_cast<int>(batch.count - at) : lanes;
-            gather(static_cast<const Real*>(batch.nodes), batch.node_size, batch.first + at, used, p);
-            gather(static_cast<const Real*>(batch.nodes), batch.node_size, batch.second + at, used, q);
-            Lane* memory_of_factor = work;
-            for (int f = 0; f < batch.factor_count; ++f) {
-                const PairFactor& factor = batch.factors[f];
-                stages[f].forward(factor, p + factor.node, q + factor.node, memory_of_factor, v + factor.component,
-                                  batch.gradients != nullptr);
-                memory_of_factor += stages[f].lanes;
-                const Lane spread = v[factor.component] - v[factor.component + factor.length - 1];
-                for (int lane = 0; lane < used; ++lane) {
-                    const double found = get_lane(spread, lane);
-                    gap = gap < found ? found : gap;
-                }
-            }
-            const Lane distance = norm_of_vector(batch.norm, v, slopes, learned_weights ? extras : nullptr);
+            const Lane distance = forward(at, batch.gradients != nullptr, gap);
             if (batch.distances) {
-                for (int l = 0; l < used; ++l) static_cast<Real*>(batch.distances)[at + l] = get_lane(distance, l);
+                for (int l = 0; l < used(at); ++l) static_cast<Real*>(batch.distances)[at + l] = get_lane(distance, l);
             }
-            if (batch.vectors) scatter(v, batch.norm.components, used, static_cast<Real*>(batch.vectors), at);
+            if (batch.vectors) scatter(v, batch.norm.components, static_cast<Real*>(batch.vectors), at);
             if (!batch.gradients) continue;
-            memory_of_factor = work;
-            Lane* curvature = extras + learned_weights;
-            for (int f = 0; f < batch.factor_count; ++f) {
-                const PairFactor& factor = batch.factors[f];
-                const Lane in_k = stages[f].backward(factor, p + factor.node, q + factor.node, memory_of_factor,
-                                                     slopes + factor.component, out + factor.gradient,
-                                                     out + batch.gradient_size + factor.gradient);
-                memory_of_factor += stages[f].lanes;
-                if (factor.learned) *curvature++ = in_k;
-            }
-            scatter(out, out_size, used, static_cast<Real*>(batch.gradients), at);
+            backward();
+            scatter(out, out_size, static_cast<Real*>(batch.gradients), at);
         }
-        return gap;
+        return largest(gap);
     }
 
-    static void scatter(const Lane* values, int size, int used, Real* out, std::size_t at) {
-        const Real* const flat = reinterpret_cast<const Real*>(values);
-        for (int lane = 0; lane < used; ++lane) {
-            Real* const row = out + (at + lane) * size;
-            for (int e = 0; e < size; ++e) row[e] = flat[e * lanes + lane];
+    void scatter(const Lane* values, int size, Real* to, std::size_t at) const {
+        each_row<Real, lanes>(reinterpret_cast<const Real*>(values), size, used(at), [&](int lane) { return to + (at + lane) * size; },
+                              [](Real* row, auto entries) { store(row, entries); });
+    }
+
+    void descend(PairDescent& descent) {
+        const PairObjective& objective = descent.objective;
+        const Real* const goals = static_cast<const Real*>(descent.goals);
+        Real* const totals = static_cast<Real*>(descent.totals);
+        const int size = batch.gradient_size;
+        const Lane unit(Real(objective.unit));
+        Lane gap(0);
+        for (std::size_t at = 0; at < batch.count; at += lanes) {
+            const int used = this->used(at);
+            const Lane d = unit * forward(at, true, gap);
+            Lane g(1);
+            for (int lane = 0; lane < used; ++lane) set_lane(g, lane, goals[at + lane]);
+            Lane slope, loss = loss_of_pair(objective, d, g, slope);
+            const Lane with_unit = d * slope, upstream = unit * slope;
+            for (int lane = 0; lane < used; ++lane) {
+                descent.loss += double(get_lane(loss, lane)), descent.unit_slope += double(get_lane(with_unit, lane));
+            }
+            for (int c = 0; c < batch.norm.components; ++c) slopes[c] = upstream * slopes[c];
+            for (int w = 0; w < learned_weights; ++w) extras[w] = upstream * extras[w];
+            backward();
+            const auto add = [](Real* row, auto entries) { add_to(row, entries); };
+            each_row<Real, lanes>(reinterpret_cast<const Real*>(out), size, used,
+                                  [&](int lane) { return totals + batch.first[at + lane] * size; }, add);
+            each_row<Real, lanes>(reinterpret_cast<const Real*>(out + size), size, used,
+                                  [&](int lane) { return totals + batch.second[at + lane] * size; }, add);
+            for (int e = 0; e < batch.extras; ++e) {
+                for (int lane = 0; lane < used; ++lane) descent.extras[e] += double(get_lane(extras[e], lane));
+            }
         }
+        descent.gap = largest(gap);
     }
 };
 
@@ -184,13 +225,18 @@ static std::size_t pair_workspace(const PairBatch& batch) {
 }
 
 static double run_pairs(const PairBatch& batch, std::size_t first_pack, std::size_t last_pack, void* memory) {
-    return batch.is_double ? PairLoop<double>::run(batch, first_pack, last_pack, memory)
-                           : PairLoop<float>::run(batch, first_pack, last_pack, memory);
+    return batch.is_double ? PairLoop<double>(batch, memory).run(first_pack, last_pack)
+                           : PairLoop<float>(batch, memory).run(first_pack, last_pack);
+}
+
+static void descend(const PairBatch& batch, PairDescent& descent, void* memory) {
+    descent.loss = descent.unit_slope = descent.gap = 0;
+    batch.is_double ? PairLoop<double>(batch, memory).descend(descent) : PairLoop<float>(batch, memory).descend(descent);
 }
 
 }  // namespace WEYL_VARIANT
 
 const PairVariant WEYL_JOIN(pairs_, WEYL_VARIANT) = {WEYL_TEXT(WEYL_VARIANT), supported, pair_lanes, pair_workspace,
-                                                     run_pairs, accumulate};
+                                                     run_pairs, descend, accumulate};
 
 }  // namespace weyl

@@ -5,97 +5,30 @@
 #include <atomic>
 #include <optional>
 
-#include "arrays.hpp"
-#include "pair_loops.hpp"
+#include "pair_problem.hpp"
 #include "threads.hpp"
 
 namespace weyl {
 namespace {
 
-std::initializer_list<const PairVariant*> pair_variants() {  // best first
-    static const std::initializer_list<const PairVariant*> all = {
-#ifdef WEYL_WITH_X86_VARIANTS
-        &pairs_avx512, &pairs_avx2,
-#endif
-        &pairs_portable};
-    return all;
-}
-
-template <class Value> const Value* values(const ReadOnlyArray& array, const char* name, std::vector<std::size_t> shape) {
-    check(array, name, nb::dtype<Value>(), shape);
-    return static_cast<const Value*>(array.data());
-}
-
-constexpr int integers_of_factor = 12;
-
-std::vector<PairFactor> factors_from(const ReadOnlyArray& integers, const ReadOnlyArray& reals) {
-    if (integers.ndim() != 2 || integers.shape(0) < 1 || integers.shape(0) > most_factors) {
-        throw nb::value_error(("between 1 and " + std::to_string(most_factors) + " factors expected").c_str());
-    }
-    const std::size_t count = integers.shape(0);
-    const auto* whole = values<std::int32_t>(integers, "factors", {count, integers_of_factor});
-    const auto* real = values<double>(reals, "curvatures and scales", {count, 2});
-    std::vector<PairFactor> factors(count);
-    for (std::size_t f = 0; f < count; ++f) {
-        const std::int32_t* x = whole + f * integers_of_factor;
-        factors[f] = {x[0], x[1], x[2], x[3], x[4],  x[5],  x[6],           x[7],
-                      x[8], x[9], x[10], x[11], real[2 * f], real[2 * f + 1]};
-    }
-    return factors;
-}
-
-void check_nodes(const std::int64_t* index, std::size_t count, std::size_t nodes, const char* name) {
-    std::uint64_t bad = 0;
-    for (std::size_t i = 0; i < count; ++i) bad |= std::uint64_t(static_cast<std::uint64_t>(index[i]) >= nodes);
-    if (!bad) return;
-    for (std::size_t i = 0; i < count; ++i) {
-        if (static_cast<std::uint64_t>(index[i]) >= nodes) {
-            throw nb::index_error((std::string(name) + "[" + std::to_string(i) + "] is " + std::to_string(index[i]) +
-                                   ", but there are " + std::to_string(nodes) + " nodes").c_str());
-        }
-    }
-}
-
 double pairs(const ReadOnlyArray& nodes, const ReadOnlyArray& first, const ReadOnlyArray& second,
-             const ReadOnlyArray& factor_integers, const ReadOnlyArray& factor_reals, int gradient_size, int norm_kind,
-             bool learned_weights, double p, const ReadOnlyArray& weights, const ReadOnlyArray& group_ends,
-             const ReadOnlyArray& segment_ends, const std::optional<Array>& distances,
-             const std::optional<Array>& vectors, const std::optional<Array>& gradients, int threads,
-             const std::string& instruction_set) {
-    PairBatch batch{};
-    batch.is_double = nodes.dtype() == nb::dtype<double>();
-    if (!batch.is_double && nodes.dtype() != nb::dtype<float>()) throw nb::type_error("nodes are neither float32 nor float64");
-    if (nodes.ndim() != 2) throw nb::value_error("nodes must have shape (nodes, record)");
-    if (threads < 1) throw nb::value_error("threads must be at least 1");
-    check(nodes, "nodes", nodes.dtype(), {nodes.shape(0), nodes.shape(1)});
+             const PairProblem& problem, const std::optional<Array>& distances, const std::optional<Array>& vectors,
+             const std::optional<Array>& gradients, int threads, const std::string& instruction_set) {
+    PairBatch batch = problem.batch();
+    take_nodes(batch, nodes, threads);
     batch.count = first.size();
-    batch.nodes = nodes.data();
-    batch.node_size = static_cast<int>(nodes.shape(1));
-    batch.first = values<std::int64_t>(first, "first", {batch.count});
-    batch.second = values<std::int64_t>(second, "second", {batch.count});
+    batch.first = entries<std::int64_t>(first, "first", {batch.count});
+    batch.second = entries<std::int64_t>(second, "second", {batch.count});
     check_nodes(batch.first, batch.count, nodes.shape(0), "first");
     check_nodes(batch.second, batch.count, nodes.shape(0), "second");
-    const std::vector<PairFactor> factors = factors_from(factor_integers, factor_reals);
-    batch.factors = factors.data();
-    batch.factor_count = static_cast<int>(factors.size());
-    batch.gradient_size = gradient_size;
-    PairNorm& norm = batch.norm;
-    norm.kind = norm_kind, norm.p = p, norm.learned = learned_weights;
-    norm.components = factors.back().component + factors.back().length;
-    norm.groups = static_cast<int>(group_ends.size()), norm.segments = static_cast<int>(segment_ends.size());
-    norm.weights = values<double>(weights, "weights", {norm_kind == norm_power ? 0 : std::size_t(norm.components)});
-    norm.ends = values<std::int32_t>(group_ends, "group_ends", {group_ends.size()});
-    norm.segment_ends = values<std::int32_t>(segment_ends, "segment_ends", {segment_ends.size()});
-    batch.extras = learned_weights ? norm.components : 0;
-    for (const PairFactor& factor : factors) batch.extras += factor.learned;
     const auto output = [&](const std::optional<Array>& array, const char* name, std::vector<std::size_t> shape) -> void* {
         if (!array) return nullptr;
         check(*array, name, nodes.dtype(), shape);
         return array->data();
     };
     batch.distances = output(distances, "distances", {batch.count});
-    batch.vectors = output(vectors, "vectors", {batch.count, std::size_t(norm.components)});
-    batch.gradients = output(gradients, "gradients", {batch.count, std::size_t(2 * gradient_size + batch.extras)});
+    batch.vectors = output(vectors, "vectors", {batch.count, std::size_t(batch.norm.components)});
+    batch.gradients = output(gradients, "gradients", {batch.count, std::size_t(2 * batch.gradient_size + batch.extras)});
     const PairVariant& variant = variant_named(pair_variants(), instruction_set);
     if (batch.count == 0) return 0;
 
@@ -138,8 +71,8 @@ void accumulate_pairs(const ReadOnlyArray& gradients, const ReadOnlyArray& first
     check(gradients, "gradients", totals.dtype(), {sums.count, 2 * sums.size + sums.extras});
     if (upstream) check(*upstream, "upstream", totals.dtype(), {sums.count});
     sums.gradients = gradients.data(), sums.upstream = upstream ? upstream->data() : nullptr, sums.totals = totals.data();
-    sums.first = values<std::int64_t>(first, "first", {sums.count});
-    sums.second = values<std::int64_t>(second, "second", {sums.count});
+    sums.first = entries<std::int64_t>(first, "first", {sums.count});
+    sums.second = entries<std::int64_t>(second, "second", {sums.count});
     check_nodes(sums.first, sums.count, nodes, "first");
     check_nodes(sums.second, sums.count, nodes, "second");
     const PairVariant& variant = variant_named(pair_variants(), "");
@@ -158,9 +91,12 @@ void accumulate_pairs(const ReadOnlyArray& gradients, const ReadOnlyArray& first
 }  // namespace
 
 void bind_pairs(nb::module_& module) {
-    module.def("pairs", &pairs, nb::arg("nodes"), nb::arg("first"), nb::arg("second"), nb::arg("factors"),
-               nb::arg("factor_reals"), nb::arg("gradient_size"), nb::arg("norm_kind"), nb::arg("learned_weights"),
-               nb::arg("p"), nb::arg("weights"), nb::arg("group_ends"), nb::arg("segment_ends"),
+    nb::class_<PairProblem>(module, "PairProblem", "What is measured: the factors of a space, and a norm.")
+        .def(nb::init<const ReadOnlyArray&, const ReadOnlyArray&, int, int, bool, double, const ReadOnlyArray&,
+                      const ReadOnlyArray&, const ReadOnlyArray&>(),
+             nb::arg("factors"), nb::arg("factor_reals"), nb::arg("gradient_size"), nb::arg("norm_kind"),
+             nb::arg("learned_weights"), nb::arg("p"), nb::arg("weights"), nb::arg("group_ends"), nb::arg("segment_ends"));
+    module.def("pairs", &pairs, nb::arg("nodes"), nb::arg("first"), nb::arg("second"), nb::arg("problem"),
                nb::arg("distances").none(), nb::arg("vectors").none(), nb::arg("gradients").none(), nb::arg("threads"),
                nb::arg("instruction_set") = "",
                "Fills distances, vectors and gradients of pairs of nodes, those that are given; returns the largest gap "

@@ -33,11 +33,11 @@ weyl.embed.__kwdefaults__["checkpoint_every"] = {every}
 SLOWLY = """
 import time
 from weyl.training.trainer import Trainer
-train = Trainer._train_batch
+train = Trainer._train
 def slowly(self, *arguments):
     time.sleep(0.0005)  # so that no machine is at the end before it is killed
     return train(self, *arguments)
-Trainer._train_batch = slowly
+Trainer._train = slowly
 """
 GRAPH, SPACE = "tree(2,4)", "upper(2)"
 

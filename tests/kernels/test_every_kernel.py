@@ -28,6 +28,7 @@ from weyl.geometry import METRICS as ALL_METRICS
 from weyl.geometry import SPACES as CONSTRUCTORS
 from weyl.geometry import space as make_space
 from weyl.kernels import native
+from weyl.training.objectives import OBJECTIVES, with_ranking
 
 LOG_2 = 0.6931471805599453
 DIGITS = 50  # last digits that a value or gradient may be off
@@ -282,6 +283,111 @@ def test_same_bits_whatever_the_threads_and_the_neighbours(text, dtype):
             torch.equal(torch.as_tensor(a), torch.as_tensor(b))
             for a, b in zip(outputs[0], other, strict=True)
         )
+
+
+OBJECTIVE = [*OBJECTIVES.values(), *(with_ranking(one, 0.7, 2.0) for one in OBJECTIVES.values())]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("text, metric", CASES + [(text, "f1") for text in LEARNED])
+def test_a_batch_descends_by_its_slopes(text, metric, dtype):
+    """Sums over pairs of the reference's gradients times the slopes of the loss, for every space and norm."""
+    if "native" not in WAYS:
+        return
+    one = case(text, metric, -0.2 if "learn" in text else None)
+    made, objective = (
+        kernel("native", one.space, one.norm, DTYPES[dtype]),
+        OBJECTIVE[len(text) % len(OBJECTIVE)],
+    )
+    unit, goals = 1.5, torch.linspace(0.5, 6, len(one.first), dtype=torch.float64)
+    found = made.descend(
+        made.nodes(*on(made, one.points)), one.first, one.second, goals.to(made.dtype), objective.layout(unit)
+    )
+    d = unit * one.distances
+    upstream = unit * objective.slope(d, goals)
+    pairs = made.forward(
+        made.nodes(*on(made, one.points)), one.first, one.second, gradients=True
+    ).gradients.double()
+    size = made.layout.gradient_size
+    totals = torch.zeros(len(one.points), size, dtype=torch.float64)
+    totals.index_add_(0, one.first, upstream[:, None] * pairs[:, :size])
+    totals.index_add_(0, one.second, upstream[:, None] * pairs[:, size : 2 * size])
+    near = {"rtol": 300 * eps(made), "atol": 300 * eps(made) * float(upstream.abs().sum())}
+    assert torch.allclose(found.totals, totals, **near)
+    assert torch.allclose(found.extras, (upstream[:, None] * pairs[:, 2 * size :]).sum(0), **near)
+    assert found.loss == pytest.approx(float(objective.loss(d, goals).sum()), rel=1000 * eps(made))
+    assert found.unit_slope == pytest.approx(
+        float((d * objective.slope(d, goals)).sum()), rel=3000 * eps(made)
+    )
+    assert found.gap == pytest.approx(
+        made.forward(made.nodes(*on(made, one.points)), one.first, one.second).gap
+    )
+
+
+@pytest.mark.parametrize("objective", OBJECTIVE, ids=lambda one: f"{one.name} {one.weight:g}")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_objective_is_compiled_as_it_is_written(objective, dtype):
+    """On pairs nearer and farther than they should be, on both sides of the border, and where they should be."""
+    if "native" not in WAYS:
+        return
+    made = kernel("native", "euclidean(1)", "f1", DTYPES[dtype])
+    place = torch.tensor([0.0, 1, 2, 2.5, 2.75, 3.5, 5, 9]).to(made.dtype)
+    first, second = torch.zeros(7, dtype=torch.int64), torch.arange(1, 8)
+    for goals in ([1.0, 1, 4, 1, 8, 5, 7], [1.0, 2, 2.5, 2.75, 3.5, 5, 9], [2.0, 9, 9, 9, 2, 2, 2]):
+        g = torch.tensor(goals).to(made.dtype)
+        found = made.descend(place[:, None], first, second, g, objective.layout(1.0))
+        slope = objective.slope(place[1:], g)
+        expected = torch.cat([-slope.sum()[None], slope]).double()
+        assert torch.allclose(found.totals[:, 0], expected, rtol=30 * eps(made), atol=30 * eps(made))
+        assert found.loss == pytest.approx(
+            float(objective.loss(place[1:], g).sum()), rel=30 * eps(made), abs=1e-6
+        )
+
+
+@pytest.mark.parametrize("count", [0, 1, 15, 511, 512, 1025, 4000])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_batch_of_any_size_descends_to_the_same_bits(count, dtype):
+    if "native" not in WAYS:
+        return
+    found = []
+    for threads in (1, 2, 3, 5):
+        one = kernel("native", "product(upper(3), hyperbolic(2))", "weighted", DTYPES[dtype], threads=threads)
+        points, (first, second) = (
+            one.space.random_points(11, seed=7, dtype=one.dtype),
+            random_pairs(11, count),
+        )
+        goals = 1 + (first + second).to(one.dtype)
+        found.append(one.descend(one.nodes(points), first, second, goals, OBJECTIVES["stress"].layout(1.0)))
+        plain = one.forward(one.nodes(points), first, second)
+        assert found[-1].loss == pytest.approx(
+            float((plain.distances - goals).double().square().sum()), rel=1e-5
+        )
+    for other in found[1:]:
+        assert torch.equal(other.totals, found[0].totals) and torch.equal(other.extras, found[0].extras)
+        assert other[2:] == found[0][2:]
+
+
+def test_what_cannot_descend_is_refused():
+    if "native" not in WAYS:
+        return
+    one = kernel("native", "upper(2)")
+    points, (first, second) = one.space.random_points(6, seed=7, dtype=one.dtype), random_pairs(6, 10)
+    nodes, goals, loss = (
+        one.nodes(points),
+        torch.ones(10, dtype=torch.float64),
+        OBJECTIVES["paper"].layout(1.0),
+    )
+    bad = [
+        (IndexError, "second", (nodes, first, second + 6, goals, loss)),
+        (IndexError, "first", (nodes, first - 6, second, goals, loss)),
+        (ValueError, "goals", (nodes, first, second, goals[:9], loss)),
+        (TypeError, "goals", (nodes, first, second, goals.float(), loss)),
+        (ValueError, "objective", (nodes, first, second, goals, loss._replace(kind=4))),
+        (ValueError, "nodes", (nodes.float(), first, second, goals, loss)),
+    ]
+    for error, word, arguments in bad:
+        with pytest.raises(error, match=word):
+            one.descend(*arguments)
 
 
 SETS = native._extension().instruction_sets() if native.available() else []

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "pair_loops.hpp"
+#include "descent.hpp"
 #include "threads.hpp"
 
 namespace {
@@ -103,10 +103,10 @@ std::vector<double> random_node(const Space& space, double spread) {
     Matrix x(space.rows * n);
     for (auto& entry : x) entry = {gaussian(), reals == 2 ? gaussian() : 0};
     if (space.kind == weyl::pair_siegel || space.kind == weyl::pair_positive) {
-        Matrix l(n * n);
+        Matrix l(n * n);  // rows of length about `spread`, or else large factors are nearly singular
         for (int i = 0; i < n; ++i) {
             for (int j = 0; j < i; ++j) {
-                l[i * n + j] = spread * (in_triangle == 2 ? x[i * n + j] : Complex(x[i * n + j].real()));
+                l[i * n + j] = spread / std::sqrt(double(n)) * (in_triangle == 2 ? x[i * n + j] : Complex(x[i * n + j].real()));
             }
             l[i * n + i] = std::exp(spread * gaussian());
         }
@@ -159,8 +159,8 @@ struct Norm {
 };
 
 template <class Real> struct Result {
-    std::vector<Real> distances, vectors, gradients, totals;
-    double gap;
+    std::vector<Real> distances, vectors, gradients, totals, slopes;
+    double gap, loss;
 };
 
 // Several factors side by side; every buffer is a vector of its own, so that a step outside is seen.
@@ -207,6 +207,13 @@ Result<Real> run(const std::vector<Space>& spaces, const Norm& norm, bool groups
     result.gap = gap.load();
     weyl::PairSums sums{result.gradients.data(), first.data(), second.data(), result.distances.data(), result.totals.data(),
                         count, std::size_t(gradient), std::size_t(extras), batch.is_double};
+    const std::vector<Real> goals(count, Real(1.5));
+    std::vector<Real> slopes(result.totals.size());
+    std::vector<double> extra_slopes(extras);
+    const auto memory = weyl::aligned_memory(variant.workspace(batch));
+    weyl::PairDescent descent{goals.data(), {weyl::loss_stress, 2, 0.5, 1}, slopes.data(), extra_slopes.data(), 0, 0, 0};
+    variant.descend(batch, descent, memory.get());
+    result.slopes = slopes, result.loss = descent.loss;
     std::size_t owners = 1;
     while (owners < threads) owners *= 2;
     weyl::parallel_blocks(owners, 1, threads, 1, [&](std::size_t from, std::size_t to, void*) {
@@ -253,6 +260,10 @@ template <class Real> void check_space(const std::vector<Space>& spaces, const N
         }
     }
     for (const Real x : one.gradients) expect(std::isfinite(x), "finite gradients", space, x);
+    double loss = 0;
+    for (const double d : one.distances) loss += (2 * d - 1.5) * (2 * d - 1.5) + 0.5 * std::max(0.0, 1 - 2 * d);
+    expect(std::abs(one.loss - loss) <= tolerance * (1 + loss), "the loss of a batch", space, one.loss - loss);
+    for (const Real x : one.slopes) expect(std::isfinite(x), "finite slopes", space, x);
     expect(one.gap >= 0 && std::isfinite(one.gap), "a gap", space, one.gap);
 }
 

@@ -45,23 +45,24 @@ def distortion():
 
 
 @pytest.fixture
-def spoil():
-    """Makes the gradients of those calls NaN for which `when(step, call)` says so."""
+def spoil(monkeypatch):
+    """Makes the slopes of those batches NaN for which `when(step, call)` says so; steps are taken one by one then."""
+    monkeypatch.setattr(Trainer, "in_one_call", False)
 
     def spoilt(run, when):
-        plain, kernel_to, calls = run.kernel.gradient, run.kernel.to, []
+        plain, calls = run._descend, []
 
-        def gradient(records, first, second, slope):
+        def descend(*batch):
             calls.append(run.step)
-            totals, extras, gap = plain(records, first, second, slope)
-            return totals * (math.nan if when(run.step, len(calls)) else 1), extras, gap
+            found = plain(*batch)
+            return found._replace(totals=found.totals * (math.nan if when(run.step, len(calls)) else 1))
 
-        def to(dtype):
-            nonlocal plain
-            made = kernel_to(dtype)
-            plain, made.gradient, made.to = made.gradient, gradient, to
-            return made
-
-        run.kernel.gradient, run.kernel.to = gradient, to
+        run._descend = descend
 
     return spoilt
+
+
+@pytest.fixture
+def one_by_one(monkeypatch):
+    """Calls of compiled code that take one step each."""
+    monkeypatch.setattr("weyl.training.trainer.WORK_A_CALL", 0)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import weyl
+from weyl.kernels.dispatch import PairKernel
 from weyl.training.trainer import LEAST_SLOWNESS, REPORT, WIDEST_GAP, Diverged
 
 EXACT = [
@@ -89,6 +90,86 @@ def test_a_seed_repeats_and_another_does_not(trainer, pairs):
     assert not torch.equal(one.points, other.points)
 
 
+# ── steps in one call ────────────────────────────────────────────────────────────────────────────────────────────────
+WHOLE = [
+    ("upper(1)", "f1", {}),
+    ("upper(2)", "riemannian", {"objective": "stress"}),
+    ("upper(3)", "weighted(3,2,1)", {"objective": "paper", "ranking": 0.3}),
+    ("upper(4)", "f1", {"ranking": 0.5}),
+    ("upper(9)", "finf", {"objective": "relative-squared"}),
+    ("spd(3)", "f1", {"unit": 2.0, "ranking": 0.5}),
+    ("spd(3, det=1)", "lp(3)", {"betas": (0.5, 0.9)}),
+    ("hpd(2)", "f1", {}),
+    ("hpd(3, det=1)", "fmin", {}),
+    ("qpd(2)", "f1", {"objective": "stress", "unit": 0.5}),
+    ("qpd(2, det=1)", "f1", {}),
+    ("power(upper(2), 3)", "f1", {}),
+    ('product(upper(2), spd(3), qpd(2), combine="pythagoras")', "finf", {"ranking": 0.2}),
+]
+
+
+def plainly(run):
+    """What a run finds step by step, slopes and sums and Adam in torch."""
+    one = run.kernel
+    run.kernel = PairKernel(one.space, one.norm, one.dtype, "cpu", 1, backend="batched")
+    assert not run.in_one_call
+    return run.run()
+
+
+@pytest.mark.parametrize("space, metric, fields", WHOLE)
+@pytest.mark.parametrize("graph, batch", [("grid(3,4)", 30), ("grid(7,8)", 1540), ("grid(7,8)", 1100)])
+def test_steps_in_one_call_are_the_plain_steps(trainer, space, metric, fields, graph, batch):
+    """In float64, for batches of one chunk and of several, epochs of one step and of several."""
+    fields = {"steps": 6, "dtype": "float64", "batch": batch, "rate": 0.01, "warmup": 1, **fields}
+    whole, plain = (trainer(graph, space, metric, threads=2, **fields) for _ in range(2))
+    assert whole.in_one_call
+    found, expected = whole.run(), plainly(plain)
+    assert (found.steps, found.pairs_seen) == (expected.steps, expected.pairs_seen)
+    start = trainer(graph, space, metric, **fields).moving.points()
+    assert (expected.points - start).abs().max() > 0.01, "or else nothing is compared"
+    assert torch.allclose(found.points, expected.points, rtol=0, atol=1e-9)
+    assert found.losses[-1][1] == pytest.approx(expected.losses[-1][1], rel=1e-9)
+
+
+def test_calls_of_any_length_find_the_same_bits(trainer, monkeypatch):
+    fields = {"graph": "grid(16,16)", "space": "upper(3)", "batch": 3000, "steps": 40, "ranking": 0.5}
+    whole = trainer(**fields).run()
+    for work in (0, 3000 * 27 * 2, 3000 * 27 * 7):
+        monkeypatch.setattr("weyl.training.trainer.WORK_A_CALL", work)
+        other = trainer(**fields)
+        first = other.run(steps=13)
+        assert not first.complete and first.steps == 13
+        found = other.run()
+        assert torch.equal(found.points, whole.points) and found.losses == whole.losses
+
+
+def test_what_is_no_number_within_a_call_is_survived(trainer, distortion):
+    """The run goes back to before that call, slower."""
+    run, plain = trainer(steps=450, batch=8192), []
+    take = run._train_batches
+
+    def steps(rates):
+        take(rates)
+        if run.step > 250 and not plain:
+            plain.append(run.step)
+            run.optimizer.mean[3, 1] = math.nan
+
+    run._train_batches = steps
+    trained = run.run()
+    assert plain and trained.setbacks == 1 and trained.complete and trained.steps == 450
+    assert distortion(trained, "grid(3,4)") < 1e-3
+
+
+def test_a_call_ends_where_the_gap_is_too_wide(trainer):
+    """The step that meets it is the last in float32, wherever in the call it stands."""
+    run = trainer("grid(41)", "upper(2)", "finf", steps=60, batch=100, spread=12.0)
+    run.run(steps=1)
+    assert run.dtype == "float64" and run.step == 1
+    calm = trainer("grid(41)", "upper(2)", "finf", steps=60, batch=100, spread=1.0)
+    calm.run(steps=1)
+    assert calm.dtype == "float32"
+
+
 # ── faults ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("at", [3, REPORT - 1, REPORT, REPORT + 50, 2 * REPORT - 1, 449])
 def test_a_loss_that_turns_to_nan_is_survived(trainer, spoil, distortion, at):
@@ -129,13 +210,13 @@ def test_points_are_sound_where_a_run_is_stopped_before_it_notices(trainer, spoi
 def test_a_checkpoint_never_holds_what_is_no_number(trainer, spoil):
     run, kept = trainer(steps=450), []
     spoil(run, lambda step, call: step == 210 and call < 250)
-    one = run._train_batch
+    one = run._train
 
-    def step(rate, stop):
+    def step(rates, stop):
         kept.append(run.kept)
-        return one(rate, stop)
+        return one(rates, stop)
 
-    run._train_batch = step
+    run._train = step
     run.run()
     assert all(x.isfinite().all() for state in kept for x in state["tensors"].values())
 
@@ -143,15 +224,15 @@ def test_a_checkpoint_never_holds_what_is_no_number(trainer, spoil):
 def test_far_points_go_to_float64(trainer):
     """As soon as components of a distance differ by more than float32 can hold, and for good."""
     run, seen = trainer("grid(41)", "upper(2)", "finf", steps=50, batch=8192, spread=12.0), []
-    one = run._train_batch
+    one = run._train
 
-    def step(rate, stop):
+    def step(rates, stop):
         before = run.dtype
-        stopped = one(rate, stop)
+        stopped = one(rates, stop)
         seen.append((before, run.gap, run.dtype))
         return stopped
 
-    run._train_batch = step
+    run._train = step
     trained = run.run()
     assert seen[0][0] == "float32" and trained.dtype == "float64" and trained.setbacks == 0
     for before, gap, after in seen:
@@ -160,7 +241,7 @@ def test_far_points_go_to_float64(trainer):
 
 
 # ── who looks on ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_a_look_stops_the_run(trainer, monkeypatch):
+def test_a_look_stops_the_run(trainer, monkeypatch, one_by_one):
     monkeypatch.setattr("weyl.training.trainer.LOOK", 0.0)
     seen = []
 

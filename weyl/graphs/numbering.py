@@ -37,7 +37,7 @@ class Numbering:
                 if count:
                     blocks.append((start, m, beside, int(offset[component])))
                     start += count
-        self._blocks = np.ascontiguousarray(np.array(blocks, np.int64).reshape(-1, 4).T)
+        self.blocks = np.ascontiguousarray(np.array(blocks, np.int64).reshape(-1, 4).T)
 
     def shuffled(self, random: np.random.Generator) -> np.ndarray:
         """A random order of the nodes around their circles: a numbering of its own."""
@@ -52,14 +52,14 @@ class Numbering:
         if compiled is None or not d.rows.flags.c_contiguous:
             return self._pairs_in_numpy(order, numbers, dtype)
         first, second, target = np.empty_like(numbers), np.empty_like(numbers), np.empty(len(numbers), dtype)
-        compiled.scheduled_pairs(self._blocks, order, self.row_of, d.rows, numbers, first, second, target)
+        compiled.scheduled_pairs(self.blocks, order, self.row_of, d.rows, numbers, first, second, target)
         return first, second, target
 
     def _pairs_in_numpy(
         self, order: np.ndarray, numbers: np.ndarray, dtype: np.dtype
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        block = np.searchsorted(self._blocks[0], numbers, side="right") - 1
-        start, m, others, offset = self._blocks[:, block]
+        block = np.searchsorted(self.blocks[0], numbers, side="right") - 1
+        start, m, others, offset = self.blocks[:, block]
         k, a = np.divmod(numbers - start, m)
         other = np.where(others > 0, m + k, (a + k + 1) % m)
         first, second = order[offset + a], order[offset + other]

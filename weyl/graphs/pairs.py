@@ -43,15 +43,15 @@ class PairSchedule:
         if not 0 <= seed < 2**64:
             raise ValueError(f"pair schedule: seed must not be negative and below 2^64, got {seed}")
         self.distances, self.seed, self.kind, self.dtype = distances, seed, kind, np.dtype(dtype)
-        self._numbering = Numbering(distances)
-        self.pairs = self._numbering.count
+        self.numbering = Numbering(distances)
+        self.pairs = self.numbering.count
         if not self.pairs:
             raise ValueError("pair schedule: no two nodes are connected, there is no pair to train")
         self.batch_size = min(batch_size, self.pairs)
         self.steps_per_epoch = -(-self.pairs // self.batch_size)
         # An epoch walks through the numbers by a golden stride: each batch takes its share of every part of them.
-        self._stride = _coprime(int(self.pairs * GOLDEN), self.pairs)
-        self._walk = np.arange(self.batch_size) * self._stride % self.pairs
+        self.stride = _coprime(int(self.pairs * GOLDEN), self.pairs)
+        self._walk = np.arange(self.batch_size) * self.stride % self.pairs
         self._shuffle(0)
         if kind == "near":
             self.radius, self._near = self._find_near()
@@ -64,10 +64,10 @@ class PairSchedule:
             raise ValueError(f"pair schedule: steps count from 0, got {step}")
         if self.kind == "all":
             numbers = self._numbers(step)
-            return self._numbering.pairs(self._order, numbers, self.dtype)
+            return self.numbering.pairs(self.order, numbers, self.dtype)
         random = self._random(step)
         count = self.batch_size - (self._near_count if self.kind == "near" else 0)
-        uniform = self._numbering.pairs(self._order, random.integers(self.pairs, size=count), self.dtype)
+        uniform = self.numbering.pairs(self.order, random.integers(self.pairs, size=count), self.dtype)
         if count == self.batch_size:
             return uniform
         chosen = random.integers(len(self._near[0]), size=self._near_count)
@@ -75,6 +75,21 @@ class PairSchedule:
             np.concatenate([near[chosen], rest]) for near, rest in zip(self._near, uniform, strict=True)
         )
         return first, second, target
+
+    def ahead(self, step: int, most: int) -> tuple[np.ndarray, np.ndarray]:
+        """Of up to `most` steps of "all" from `step` on, within an epoch: the number of the first pair, how many pairs.
+
+        The numbers of a step go on by `stride`, modulo `pairs`.
+        """
+        epoch, at = divmod(step, self.steps_per_epoch)
+        if epoch != self._epoch:
+            self._shuffle(epoch)
+        ends = [
+            self.pairs * i // self.steps_per_epoch
+            for i in range(at, min(at + most, self.steps_per_epoch) + 1)
+        ]
+        begins = [(self._begin + first * self.stride) % self.pairs for first in ends[:-1]]
+        return np.array(begins, np.int64), np.diff(np.array(ends, np.int64))
 
     def importance(self, target: np.ndarray) -> np.ndarray:
         """By how much a pair at this distance must count: its uniform probability over that of the schedule."""
@@ -91,25 +106,21 @@ class PairSchedule:
 
     def _shuffle(self, epoch: int) -> None:
         random = self._random(2**63 + epoch)  # steps stay below 2^63
-        self._order = self._numbering.shuffled(random)
+        self.order = self.numbering.shuffled(random)
         self._begin = int(random.integers(self.pairs))
         self._epoch = epoch
 
     def _numbers(self, step: int) -> np.ndarray:
         """Numbers of the pairs of one step of "all": a piece of begin, begin + stride, … modulo the pairs."""
-        epoch, at = divmod(step, self.steps_per_epoch)
-        if epoch != self._epoch:
-            self._shuffle(epoch)
-        first = self.pairs * at // self.steps_per_epoch
-        last = self.pairs * (at + 1) // self.steps_per_epoch
-        numbers = self._walk[: last - first] + (self._begin + first * self._stride) % self.pairs
+        (begin,), (count,) = self.ahead(step, 1)
+        numbers = self._walk[:count] + begin
         numbers -= self.pairs * (numbers >= self.pairs)
         return numbers
 
     # ── near pairs ───────────────────────────────────────────────────────────────────────────────────────────────
     def _find_near(self) -> tuple[np.generic, tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """The radius that holds about NEAR_PER_NODE pairs a node, and the pairs within it."""
-        d, row_of = self.distances, self._numbering.row_of
+        d, row_of = self.distances, self.numbering.row_of
         active = np.flatnonzero(np.bincount(d.components)[d.components[d.sources]] > 1)
         looked = np.random.default_rng(self.seed).choice(active, min(len(active), LOOKED_ROWS), replace=False)
         seen = as_floats(d.rows[looked])

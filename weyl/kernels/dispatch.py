@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,7 +14,8 @@ from weyl.geometry import space as make_space
 from weyl.geometry.norms import BoundNorm
 
 from . import batched, cuda, native
-from .layout import Layout, NormLayout
+from .layout import Layout, LossLayout, NormLayout
+from .moving import LONGEST_STEP, MovingPoints
 
 BLOCK = 8192  # pairs whose gradients are in memory at once: they stay in the cache of a core
 WIDE = 1 << 20  # pairs of a block of distances alone
@@ -28,6 +30,16 @@ class Pairs(NamedTuple):
     vectors: Tensor | None  # (pairs, components)
     gradients: Tensor | None  # (pairs, 2 gradient_size + extras): records, see layout.py
     gap: float  # the largest difference between components of one vector-valued distance
+
+
+class Descent(NamedTuple):
+    """Sums over a batch, float64."""
+
+    totals: Tensor  # (n, gradient_size): the slopes of the loss, in the frames of the nodes
+    extras: Tensor  # its slopes in learned weights and curvatures
+    loss: float
+    unit_slope: float  # of the loss in the logarithm of the unit
+    gap: float
 
 
 class PairKernel:
@@ -203,6 +215,40 @@ class PairKernel:
             self._add(some.gradients, first[block], second[block], upstream, totals, extras)
             gap = max(gap, some.gap)
         return totals, extras, gap
+
+    def descend(
+        self, nodes: Tensor, first: Tensor, second: Tensor, goals: Tensor, loss: LossLayout
+    ) -> Descent:
+        """What a batch costs and the slopes of that, in compiled code alone: backend "native"."""
+        first, second = self._indices(nodes, first, second)
+        totals = torch.zeros(len(nodes), self.layout.gradient_size, dtype=torch.float64)
+        extras = torch.zeros(self.extras, dtype=torch.float64)
+        found = native.descend(
+            self.layout, self.norm_layout, nodes, first, second, goals.contiguous(), loss, totals, extras, self.threads
+        )  # fmt: skip
+        return Descent(totals, extras, *found)
+
+    def take_steps(
+        self,
+        moving: MovingPoints,
+        loss: LossLayout,
+        steps: native.Steps,
+        mean: Tensor,
+        square: Tensor,
+        betas: tuple[float, float],
+        before: int,
+        widest_gap: float,
+    ) -> tuple[np.ndarray, float]:
+        """Steps of Adam in one call, in compiled code alone: points, mean and square change in place.
+
+        `before` counts the steps that Adam has taken. Returns the summed losses of the steps, which end at one whose
+        components lie farther apart than `widest_gap`, and the gap of the last.
+        """
+        return native.take_steps(
+            self.layout, self.norm_layout, loss, steps,
+            states=moving.state, nodes=moving.records(self.dtype), mean=mean, square=square, free=moving.free,
+            betas=betas, before=before, longest=LONGEST_STEP, widest_gap=widest_gap, threads=self.threads,
+        )  # fmt: skip
 
     def learned(self) -> list[Tensor]:
         """What the sums behind the gradients belong to: the weights of a norm that learns them, then curvatures."""

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -349,6 +350,18 @@ class NormLayout:
     @property
     def is_max(self) -> bool:
         return self.kind == POWER and math.isinf(self.p)
+
+
+class LossLayout(NamedTuple):
+    """What a pair costs, as the kernels take it: PairObjective in native/pair_batch.hpp."""
+
+    kind: int  # LOSSES
+    unit: float = 1.0  # graph units a unit of the space
+    weight: float = 0.0  # of the ranking, per unit of length
+    border: float = 0.0
+
+
+LOSSES = {"relative": 0, "paper": 1, "relative-squared": 2, "stress": 3}
 
 
 def _ends(lengths: tuple[int, ...]) -> Tensor:

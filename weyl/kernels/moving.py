@@ -7,6 +7,7 @@ throughout; the pair kernels read records of the dtype they were made for.
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import prod
 
 import torch
@@ -133,6 +134,20 @@ class MovingPoints:
         """What the pair kernels read: (n, node_size)."""
         found = [part.record() for part in self.parts]
         return (found[0] if len(found) == 1 else torch.cat(found, 1)).to(dtype).contiguous()
+
+    @property
+    def all_frames(self) -> bool:
+        """Whether compiled code moves every part, so that it can take whole steps."""
+        return all(isinstance(part, _Frames) for part in self.parts)
+
+    @cached_property
+    def free(self) -> Tensor | None:
+        """Where all move as frames: 1 for the coordinates that move, 0 for others; None where all do."""
+        masks = [part.free for part in self.parts if isinstance(part, _Frames)]
+        if all(mask is None for mask in masks):
+            return None
+        pairs = zip(masks, self.widths, strict=True)
+        return torch.cat([torch.ones(w, dtype=torch.float64) if mask is None else mask for mask, w in pairs])
 
     def points(self) -> Tensor:
         """The points (n, *point_shape), float64."""

@@ -7,13 +7,14 @@ import logging
 import math
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from .layout import Layout, NormLayout
+    from .layout import Layout, LossLayout, NormLayout
 
 LARGEST_SIDE = 64
 """Larger matrices go to torch: there LAPACK's blocks win over one matrix a vector lane."""
@@ -106,6 +107,16 @@ def _check(C: Tensor, threads: int | None) -> None:
         raise ValueError(f"threads must be at least 1, not {threads}")
 
 
+def problem(layout: Layout, norm: NormLayout) -> Any:
+    """Space and norm as compiled code takes them, with weights and curvature as they are now."""
+    extension = _extension()
+    assert extension is not None, "no compiled kernel: dispatch chose wrongly"
+    return extension.PairProblem(
+        layout.integers, layout.reals(), layout.gradient_size, norm.kind, norm.learned,
+        min(norm.p, sys.float_info.max), norm.weights().detach().cpu(), norm.group_ends, norm.segment_ends,
+    )  # fmt: skip
+
+
 def pairs(
     layout: Layout,
     norm: NormLayout,
@@ -123,10 +134,80 @@ def pairs(
     extension = _extension()
     assert extension is not None, "no compiled kernel: dispatch chose wrongly"
     return extension.pairs(
-        nodes, first, second, layout.integers, layout.reals(), layout.gradient_size, norm.kind, norm.learned,
-        min(norm.p, sys.float_info.max), norm.weights().detach().cpu(), norm.group_ends, norm.segment_ends,
-        distances, vectors, gradients, threads or torch.get_num_threads(), instruction_set,
+        nodes, first, second, problem(layout, norm), distances, vectors, gradients,
+        threads or torch.get_num_threads(), instruction_set,
     )  # fmt: skip
+
+
+def descend(
+    layout: Layout,
+    norm: NormLayout,
+    nodes: Tensor,
+    first: Tensor,
+    second: Tensor,
+    goals: Tensor,
+    loss: LossLayout,
+    totals: Tensor,
+    extras: Tensor,
+    threads: int | None = None,
+) -> tuple[float, float, float]:
+    """Adds the slopes of a batch to totals and extras (float64): the same bits, whatever the threads.
+
+    Returns the sum of losses, that of d times its slope, and the largest gap of components.
+    """
+    extension = _extension()
+    assert extension is not None, "no compiled kernel: dispatch chose wrongly"
+    return extension.descend(
+        nodes, first, second, goals, problem(layout, norm), extension.PairObjective(*loss), totals, extras,
+        threads or torch.get_num_threads(),
+    )  # fmt: skip
+
+
+class Steps(NamedTuple):
+    """Which pairs some steps of training take, see PairSchedule, and at which rates."""
+
+    blocks: np.ndarray
+    order: np.ndarray
+    row_of: np.ndarray
+    rows: np.ndarray
+    pairs: int
+    stride: int
+    begins: np.ndarray  # (steps,) int64
+    counts: np.ndarray  # (steps,) int64
+    rates: np.ndarray  # (steps,) float64
+
+
+def take_steps(
+    layout: Layout,
+    norm: NormLayout,
+    loss: LossLayout,
+    steps: Steps,
+    *,
+    states: list[Tensor],
+    nodes: Tensor,
+    mean: Tensor,
+    square: Tensor,
+    free: Tensor | None,
+    betas: tuple[float, float],
+    before: int,
+    longest: float,
+    widest_gap: float,
+    threads: int | None = None,
+) -> tuple[np.ndarray, float]:
+    """Steps of Adam in half spaces; states, nodes, mean and square change in place.
+
+    The same bits, whatever the threads. Returns the summed loss of every step that was taken, and the gap of the last:
+    one beyond the widest ends them.
+    """
+    extension = _extension()
+    assert extension is not None, "no compiled kernel: whoever trains chose wrongly"
+    losses = np.zeros(len(steps.rates))
+    unimodular = [bool(getattr(part.space, "unimodular", False)) for part in layout.parts]
+    taken, gap = extension.steps(
+        states, nodes, problem(layout, norm), extension.PairObjective(*loss), *steps, mean, square, free, *betas,
+        before, unimodular, longest, widest_gap, losses, threads or torch.get_num_threads(),
+    )  # fmt: skip
+    return losses[:taken], gap
 
 
 def accumulate(

@@ -1,4 +1,7 @@
-"""What is minimised: a loss of every pair, of how far its distance d in the space is from g in the graph."""
+"""What is minimised: a loss of every pair, of how far its distance d in the space is from g in the graph.
+
+The formulas here are the judge of the compiled ones (native/pair_objective.hpp), and what other devices run.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from weyl.kernels.layout import LOSSES, LossLayout
+
 
 @dataclass(frozen=True)
 class Objective:
@@ -16,6 +21,12 @@ class Objective:
     name: str
     loss: Callable[[Tensor, Tensor], Tensor]
     slope: Callable[[Tensor, Tensor], Tensor]
+    weight: float = 0.0  # of the ranking, per unit of length
+    border: float = 0.0
+
+    def layout(self, unit: float) -> LossLayout:
+        """For compiled code, where one unit of the space stands for `unit` of the graph."""
+        return LossLayout(LOSSES[self.name], unit, self.weight, self.border)
 
 
 OBJECTIVES = {
@@ -45,7 +56,9 @@ def with_ranking(objective: Objective, weight: float, edge: float) -> Objective:
         )  # ±1 where a pair lies on the wrong side, the sign that of d's slope
 
     return Objective(
-        f"{objective.name}, ranked",
+        objective.name,
         lambda d, g: objective.loss(d, g) + (weight / edge) * over(d, g) * (d - border),
         lambda d, g: objective.slope(d, g) + (weight / edge) * over(d, g),
+        weight / edge,
+        border,
     )

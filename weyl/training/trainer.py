@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -16,8 +17,9 @@ from weyl.geometry.fixed import fixed_metric, fixed_space
 from weyl.geometry.norms import BoundNorm
 from weyl.graphs.distances import Distances
 from weyl.graphs.pairs import PairSchedule
-from weyl.kernels.dispatch import PairKernel
+from weyl.kernels.dispatch import Descent, PairKernel
 from weyl.kernels.moving import MovingPoints
+from weyl.kernels.native import Steps
 from weyl.kernels.threads import one_torch_thread
 
 from .config import Config
@@ -31,6 +33,7 @@ WIDEST_GAP = 16.0  # between components of v: up to it distances in float32 were
 LOOK = 0.2  # seconds between two looks at the callback
 REPORT = 200  # steps a mean loss is taken over; setbacks and checkpoints go back to its end
 PAIRS_A_REPORT = 1 << 24  # fewer steps where batches are large: they take long
+WORK_A_CALL = 1 << 24  # pairs times rank^3 in one call of compiled steps: some hundredths of a second
 LEAST_SLOWNESS = 1e-3  # the rate is halved after a loss that is no number, at most down to this share
 
 
@@ -143,8 +146,7 @@ class Trainer:
                     next_look, state = now + LOOK, self._state(progress)
                     look(state)
                     stop = state.stop
-                stop = self._train_batch(self.slowness * self.schedule(self.step, progress), stop)
-                self.step += 1
+                stop = self._train(self._rates(progress, steps), stop)
                 if self.step % self.pairs.steps_per_epoch == 0:
                     self._end_of_epoch()
                 if self.step % self.report_every == 0 or self._ended(time_limit):
@@ -164,28 +166,29 @@ class Trainer:
         done = self.step / self.config.steps
         return done if time_limit is None else max(done, self.seconds / time_limit)
 
+    def _train(self, rates: list[float], stop: bool) -> bool:
+        """The next steps, at these rates; whether any process wants to stop."""
+        if not self.in_one_call:
+            (rate,) = rates
+            return self._train_batch(rate, stop)
+        self._train_batches(rates)
+        return stop
+
     def _train_batch(self, rate: float, stop: bool) -> bool:
         """One step; whether any process wants to stop."""
         first, second, goals = self._batch()
-        unit, g = self.learned.unit, goals.to(self.kernel.dtype)
-        d = torch.empty_like(g)  # as g in graph units: what is minimised does not depend on the unit
-
-        def slope(distances: Tensor, block: slice) -> Tensor:
-            d[block] = distances if unit == 1 else distances * unit
-            found = self.objective.slope(d[block], g[block])
-            return found if unit == 1 else found * unit
-
-        records = self.moving.records(self.kernel.dtype)
-        totals, extras, gap = self.kernel.gradient(records, first, second, slope)
-        loss = self.objective.loss(d, g).sum(dtype=torch.float64)
-        unit_slope = (
-            (d * self.objective.slope(d, g)).sum(dtype=torch.float64)
-            if self.learned.learn_unit
-            else loss.new_zeros(())
+        found = self._descend(first, second, goals.to(self.kernel.dtype))
+        here = (
+            len(goals),
+            found.gap > WIDEST_GAP,
+            stop,
+            self.workers.first * (time.monotonic() - self._began),
         )
-        here = (len(d), gap > WIDEST_GAP, stop, self.workers.first * (time.monotonic() - self._began))
+        loss, unit_slope = (
+            found.totals.new_tensor(x, dtype=torch.float64) for x in (found.loss, found.unit_slope)
+        )
         (totals, extras, loss, unit_slope), agreed = self.workers.sum(
-            [totals, extras, loss, unit_slope], here
+            [found.totals, found.extras, loss, unit_slope], here
         )
         count, wide, wants_stop, self.seconds = agreed
         self.learned.slope(extras, unit_slope, totals, self.moving, count)
@@ -193,14 +196,82 @@ class Trainer:
         gradient = gradient if self.config.total else gradient / count
         self.moving.advance(self.optimizer.step(gradient, rate))
         self.learned.step(self.moving, self._learned_rate(rate))
-        seen = torch.stack([loss, loss.new_tensor(count)])
-        self._sums += seen
-        self._epoch += seen
-        self.pairs_seen += int(count)
+        self._count(float(loss), int(count), found.gap, bool(wide))
+        return bool(wants_stop)
+
+    def _descend(self, first: Tensor, second: Tensor, g: Tensor) -> Descent:
+        """What a batch costs, in graph units: what is minimised does not depend on the unit. And its slopes."""
+        records, unit = self.moving.records(self.kernel.dtype), self.learned.unit
+        if self.kernel.backend == "native":
+            return self.kernel.descend(records, first, second, g, self.objective.layout(unit))
+        d = torch.empty_like(g)
+
+        def slope(distances: Tensor, block: slice) -> Tensor:
+            d[block] = distances if unit == 1 else distances * unit
+            found = self.objective.slope(d[block], g[block])
+            return found if unit == 1 else found * unit
+
+        totals, extras, gap = self.kernel.gradient(records, first, second, slope)
+        loss = self.objective.loss(d, g).sum(dtype=torch.float64)
+        unit_slope = (d * self.objective.slope(d, g)).sum(dtype=torch.float64)
+        return Descent(totals, extras, float(loss), float(unit_slope), gap)
+
+    def _train_batches(self, rates: list[float]) -> None:
+        """Steps in one call of compiled code: to rounding what _train_batch does, one after the other."""
+        schedule, optimizer = self.pairs, self.optimizer
+        assert isinstance(optimizer, Adam)
+        begins, counts = schedule.ahead(self.step, len(rates))
+        numbering = schedule.numbering
+        steps = Steps(
+            numbering.blocks, schedule.order, numbering.row_of, schedule.distances.rows, schedule.pairs,
+            schedule.stride, begins, counts, np.array(rates),
+        )  # fmt: skip
+        widest = WIDEST_GAP if self.kernel.dtype == torch.float32 else math.inf
+        losses, gap = self.kernel.take_steps(
+            self.moving, self.objective.layout(self.learned.unit), steps, optimizer.mean, optimizer.square,
+            optimizer.betas, optimizer.count, widest,
+        )  # fmt: skip
+        optimizer.count += len(losses)
+        self.seconds = time.monotonic() - self._began
+        for loss, count in zip(losses.tolist(), counts.tolist(), strict=False):
+            self._count(loss, count, gap, gap > widest)
+
+    def _count(self, loss: float, count: int, gap: float, wide: bool) -> None:
+        """Notes a step that was taken; where float32 was too short for its gap, the next ones are in float64."""
+        for sums in (self._sums, self._epoch):
+            sums += sums.new_tensor([loss, count])
+        self.step += 1
+        self.pairs_seen += count
         self.gap = gap
         if wide and self.kernel.dtype == torch.float32:
             self.kernel = self.kernel.to(torch.float64)
-        return bool(wants_stop)
+
+    @property
+    def in_one_call(self) -> bool:
+        """Whether compiled code takes several steps without Python between them: the common case."""
+        return (
+            self.kernel.backend == "native"
+            and self.moving.all_frames
+            and isinstance(self.optimizer, Adam)
+            and self.config.pairs == "all"
+            and not (self.config.total or self.learned.parameters or self.workers.count > 1)
+            and self.pairs.distances.rows.flags.c_contiguous
+        )
+
+    def _rates(self, progress: float, steps: int | None) -> list[float]:
+        """Of the next steps, as many as one call takes before anything has to be done between two."""
+        if not self.in_one_call:
+            return [self.slowness * self.schedule(self.step, progress)]
+        size = max(part.shape[0] for part in self.kernel.layout.parts)
+        most = min(
+            max(1, WORK_A_CALL // (self.pairs.batch_size * size**3)),
+            self.pairs.steps_per_epoch - self.step % self.pairs.steps_per_epoch,
+            self.report_every - self.step % self.report_every,
+            max(1, self.config.steps - self.step),
+            steps - self.step if steps is not None else self.config.steps,
+        )
+        ahead = (max(progress, (self.step + i) / self.config.steps) for i in range(most))
+        return [self.slowness * self.schedule(self.step + i, done) for i, done in enumerate(ahead)]
 
     def _batch(self) -> tuple[Tensor, Tensor, Tensor]:
         first, second, goals = (torch.from_numpy(x) for x in self.pairs.batch(self.step))
