@@ -55,7 +55,7 @@ nb::tuple descend(const ReadOnlyArray& nodes, const ReadOnlyArray& first, const 
     return nb::make_tuple(chunks.loss(), chunks.unit_slope(), chunks.gap());
 }
 
-// Steps of Adam in spaces whose nodes move as frames; see take_steps in descent.hpp.
+// Steps of Adam where nodes move as frames; see take_steps in descent.hpp.
 nb::tuple steps(const std::vector<Array>& records, const Array& nodes, const PairProblem& problem,
                 const PairObjective& objective, const ReadOnlyArray& blocks, const ReadOnlyArray& order,
                 const ReadOnlyArray& row_of, const ReadOnlyArray& rows, std::uint64_t all, std::uint64_t stride,
@@ -71,17 +71,14 @@ nb::tuple steps(const std::vector<Array>& records, const Array& nodes, const Pai
     if (records.size() != factors.size() || unimodular.size() != factors.size()) {
         throw nb::value_error("one array of records for every factor expected");
     }
+    const NodeVariant& variant = variant_named(node_variants(), "");
     NodeDescent node{};
     std::vector<NodeBatch> moved(factors.size());
     std::vector<int> places;
     for (std::size_t f = 0; f < factors.size(); ++f) {
         const PairFactor& factor = factors[f];
-        const int reals = factor.is_complex && factor.kind != pair_siegel ? 2 : 1;
-        const int triangle = 2 * factor.rows + reals * (factor.rows * (factor.rows - 1) / 2);
-        const int width = triangle + (factor.kind == pair_siegel ? factor.rows * (factor.rows + 1) / 2 : 0);
-        if ((factor.kind != pair_siegel && factor.kind != pair_positive) || factor.node + width > batch.node_size) {
-            throw nb::value_error("only half spaces move as frames");
-        }
+        const int width = variant.node_reals(factor);
+        if (width == 0 || factor.node + width > batch.node_size) throw nb::value_error("a factor whose nodes do not move as frames");
         NodeBatch& one = moved[f];
         one.records = entries<double>(records[f], "records", {n, std::size_t(width)});
         one.factor = factor, one.factor.node = 0, one.node_size = width, one.step_size = static_cast<int>(size);
@@ -112,7 +109,6 @@ nb::tuple steps(const std::vector<Array>& records, const Array& nodes, const Pai
     const auto most = static_cast<std::size_t>(*std::max_element(plan.counts, plan.counts + count));
     const std::size_t team = std::min<std::size_t>(static_cast<std::size_t>(threads), chunks_of(most, n));
     Chunks chunks(variant_named(pair_variants(), ""), batch, objective, most, n, team);
-    const NodeVariant& variant = variant_named(node_variants(), "");
     std::size_t taken = 0;
     double gap = 0;
     with_entries(rows, [&](const auto* distances) {

@@ -10,7 +10,7 @@ struct NodeBatch {
     const double* steps;  // count x step_size: kept entries of tangent vectors in the frames
     std::size_t count;
     int node_size, step_size;
-    PairFactor factor;    // a half space
+    PairFactor factor;    // any but a sphere
     bool unimodular;      // determinant 1 stays 1
     double longest;       // longer steps are shortened to this length
 };
@@ -35,6 +35,7 @@ struct NodeVariant {
     const char* instruction_set;
     bool (*supported)();
     int (*lanes)();
+    int (*node_reals)(const PairFactor&);  // numbers of a record; 0 where nodes of such a factor cannot be moved
     std::size_t (*workspace)(const NodeBatch&);
     void (*run)(const NodeBatch&, std::size_t first_pack, std::size_t last_pack, void* workspace);
     std::size_t (*descent_workspace)(const NodeDescent&);

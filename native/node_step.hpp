@@ -20,13 +20,14 @@ template <class Lane, bool siegel, bool is_complex> struct NodeStep {
     using Frame = Triangle<Lane, is_complex>;
     static constexpr int reals = is_complex ? 2 : 1;
 
-    static int workspace(int size) { return size * size * (4 * reals + (siegel ? 2 : 0)); }
+    static int node_reals(const PairFactor& f) { return Frame::reals(f.rows) + (siegel ? f.rows * (f.rows + 1) / 2 : 0); }
+    static int workspace(const PairFactor& f) { return f.rows * f.rows * (4 * reals + (siegel ? 2 : 0)); }
 
     int size;
     Entry *b, *h, *m, *l;
     Lane *a, *bend;  // Siegel only
 
-    NodeStep(int size_, Lane* memory) : size(size_) {
+    NodeStep(const PairFactor& f, Lane* memory) : size(f.rows) {
         b = reinterpret_cast<Entry*>(memory);
         h = b + size * size, m = h + size * size, l = m + size * size;
         a = reinterpret_cast<Lane*>(l + size * size), bend = a + size * size;

@@ -1,7 +1,9 @@
 // The loop over nodes to be moved, compiled once for each instruction set (see CMakeLists.txt).
+#include "ball_step.hpp"
 #include "node_step.hpp"
 #include "rows.hpp"
 #include "variant.hpp"
+#include "vector_step.hpp"
 
 namespace weyl {
 inline namespace WEYL_VARIANT {
@@ -11,21 +13,19 @@ constexpr int node_width = LaneTraits<NodeLane>::width;
 
 static int node_lanes() { return node_width; }
 
-static std::size_t node_workspace(const NodeBatch& batch) {
-    const int size = batch.factor.rows;
-    const int work = batch.factor.kind == pair_siegel ? NodeStep<NodeLane, true, false>::workspace(size)
-                                                      : NodeStep<NodeLane, false, true>::workspace(size);
-    return (std::size_t(batch.node_size) + std::size_t(batch.step_size) + std::size_t(work)) * sizeof(NodeLane);
-}
+// What a pack of nodes goes through in one factor, behind plain function pointers: chosen once a batch.
+struct Mover {
+    int node_reals, workspace;  // numbers of a record, lanes of memory
+    void (*run)(const NodeBatch&, std::size_t first, std::size_t last, int node_reals, void* memory);
+};
 
-template <class Step> static void move_nodes(const NodeBatch& batch, std::size_t first, std::size_t last, void* memory) {
+template <class Step> static void move_nodes(const NodeBatch& batch, std::size_t first, std::size_t last, int node_reals, void* memory) {
     // only what belongs to the factor is read and written
-    const int node = batch.factor.node, step = batch.factor.gradient, size = batch.factor.rows;
-    const int node_reals = Step::Frame::reals(size) + (batch.factor.kind == pair_siegel ? size * (size + 1) / 2 : 0);
+    const int node = batch.factor.node, step = batch.factor.gradient;
     const int step_reals = batch.step_size - step;  // at least those of the factor
     NodeLane* const record = static_cast<NodeLane*>(memory);
-    NodeLane* const tangent = record + batch.node_size;
-    Step work(size, tangent + batch.step_size);
+    NodeLane* const tangent = record + node_reals;
+    Step work(batch.factor, tangent + step_reals);
     for (std::size_t pack = first; pack < last; ++pack) {
         const std::size_t at = pack * node_width;
         const int used = batch.count - at < node_width ? static_cast<int>(batch.count - at) : node_width;
@@ -44,14 +44,35 @@ template <class Step> static void move_nodes(const NodeBatch& batch, std::size_t
     }
 }
 
-static void run_nodes(const NodeBatch& batch, std::size_t first, std::size_t last, void* memory) {
-    if (batch.factor.kind == pair_siegel) {
-        move_nodes<NodeStep<NodeLane, true, false>>(batch, first, last, memory);
-    } else if (batch.factor.is_complex) {
-        move_nodes<NodeStep<NodeLane, false, true>>(batch, first, last, memory);
-    } else {
-        move_nodes<NodeStep<NodeLane, false, false>>(batch, first, last, memory);
+template <class Step> static Mover mover(const PairFactor& factor) {
+    return {Step::node_reals(factor), Step::workspace(factor), move_nodes<Step>};
+}
+
+static Mover mover_for(const PairFactor& factor) {
+    const bool is_complex = factor.is_complex;
+    switch (factor.kind) {
+        case pair_siegel: return mover<NodeStep<NodeLane, true, false>>(factor);
+        case pair_positive:
+            return is_complex ? mover<NodeStep<NodeLane, false, true>>(factor) : mover<NodeStep<NodeLane, false, false>>(factor);
+        case pair_ball:
+            return is_complex ? mover<BallStep<NodeLane, true, true>>(factor) : mover<BallStep<NodeLane, false, true>>(factor);
+        case pair_ball_symmetric: return mover<BallStep<NodeLane, true, false>>(factor);
+        case pair_euclidean: return mover<VectorStep<NodeLane, pair_euclidean>>(factor);
+        case pair_hyperbolic: return mover<VectorStep<NodeLane, pair_hyperbolic>>(factor);
+        default: return {0, 0, nullptr};  // nodes of a sphere have no frames here
     }
+}
+
+static int node_reals(const PairFactor& factor) { return mover_for(factor).node_reals; }
+
+static std::size_t node_workspace(const NodeBatch& batch) {
+    const Mover chosen = mover_for(batch.factor);
+    return (std::size_t(chosen.node_reals) + std::size_t(batch.step_size) + std::size_t(chosen.workspace)) * sizeof(NodeLane);
+}
+
+static void run_nodes(const NodeBatch& batch, std::size_t first, std::size_t last, void* memory) {
+    const Mover chosen = mover_for(batch.factor);
+    chosen.run(batch, first, last, chosen.node_reals, memory);
 }
 
 // ---- Adam, and then the move, for a few nodes at a time
@@ -117,7 +138,7 @@ static void descend_nodes(const NodeDescent& descent, std::size_t first, std::si
 
 }  // namespace WEYL_VARIANT
 
-const NodeVariant WEYL_JOIN(nodes_, WEYL_VARIANT) = {WEYL_TEXT(WEYL_VARIANT), supported, node_lanes, node_workspace,
+const NodeVariant WEYL_JOIN(nodes_, WEYL_VARIANT) = {WEYL_TEXT(WEYL_VARIANT), supported, node_lanes, node_reals, node_workspace,
                                                      run_nodes, descent_workspace, descend_nodes};
 
 }  // namespace weyl

@@ -18,24 +18,38 @@ inline std::initializer_list<const PairVariant*> pair_variants() {  // best firs
     return all;
 }
 
+inline std::vector<PairFactor> factors_from(const ReadOnlyArray& integers, const ReadOnlyArray& reals) {
+    constexpr int integers_of_factor = 12;
+    if (integers.ndim() != 2 || integers.shape(0) < 1 || integers.shape(0) > most_factors) {
+        throw nb::value_error(("between 1 and " + std::to_string(most_factors) + " factors expected").c_str());
+    }
+    const std::size_t count = integers.shape(0);
+    const auto* whole = entries<std::int32_t>(integers, "factors", {count, integers_of_factor});
+    const auto* real = entries<double>(reals, "curvatures and scales", {count, 2});
+    std::vector<PairFactor> factors(count);
+    for (std::size_t f = 0; f < count; ++f) {
+        const std::int32_t* x = whole + f * integers_of_factor;
+        factors[f] = {x[0], x[1], x[2], x[3], x[4],  x[5],  x[6],           x[7],
+                      x[8], x[9], x[10], x[11], real[2 * f], real[2 * f + 1]};
+    }
+    return factors;
+}
+
+// Numbers of a gradient, and of a step: the entries that are kept.
+inline int gradient_reals(const PairFactor& factor) {
+    int kept = 0;
+    for (int i = 0; i < factor.rows; i += factor.block) {
+        kept += factor.columns - (factor.triangle == keep_all ? 0 : factor.triangle == keep_upper ? i : i + 1);
+    }
+    return factor.kind >= pair_euclidean ? factor.rows : kept * (factor.is_complex ? 2 : 1);
+}
+
 class PairProblem {
 public:
     PairProblem(const ReadOnlyArray& factor_integers, const ReadOnlyArray& factor_reals, int gradient_size, int norm_kind,
                 bool learned_weights, double p, const ReadOnlyArray& weights, const ReadOnlyArray& group_ends,
                 const ReadOnlyArray& segment_ends)
-        : gradient_size_(gradient_size) {
-        constexpr int integers_of_factor = 12;
-        if (factor_integers.ndim() != 2 || factor_integers.shape(0) < 1 || factor_integers.shape(0) > most_factors) {
-            throw nb::value_error(("between 1 and " + std::to_string(most_factors) + " factors expected").c_str());
-        }
-        const std::size_t count = factor_integers.shape(0);
-        const auto* whole = entries<std::int32_t>(factor_integers, "factors", {count, integers_of_factor});
-        const auto* real = entries<double>(factor_reals, "curvatures and scales", {count, 2});
-        for (std::size_t f = 0; f < count; ++f) {
-            const std::int32_t* x = whole + f * integers_of_factor;
-            factors_.push_back({x[0], x[1], x[2], x[3], x[4],  x[5],  x[6],           x[7],
-                                x[8], x[9], x[10], x[11], real[2 * f], real[2 * f + 1]});
-        }
+        : factors_(factors_from(factor_integers, factor_reals)), gradient_size_(gradient_size) {
         norm_.kind = norm_kind, norm_.p = p, norm_.learned = learned_weights;
         norm_.components = factors_.back().component + factors_.back().length;
         const auto copy = [](auto& kept, const ReadOnlyArray& array, const char* name, std::size_t size) {

@@ -104,6 +104,12 @@ WHOLE = [
     ("qpd(2)", "f1", {"objective": "stress", "unit": 0.5}),
     ("qpd(2, det=1)", "f1", {}),
     ("power(upper(2), 3)", "f1", {}),
+    ("bounded(3)", "f1", {"ranking": 0.5}),
+    ("dual(2)", "riemannian", {"unit": 6.0}),
+    ("ball(2, 3)", "finf", {}),
+    ('ball(3, 2, field="H", k=-0.5)', "f1", {"objective": "stress"}),
+    ("antisymmetric(5)", "f1", {}),
+    ("product(hyperbolic(3), euclidean(2), upper(2))", "weighted(3,2,1,1)", {"ranking": 0.1}),
     ('product(upper(2), spd(3), qpd(2), combine="pythagoras")', "finf", {"ranking": 0.2}),
 ]
 

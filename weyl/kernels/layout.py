@@ -140,6 +140,11 @@ class Part:
         return isinstance(self.space, MatrixBall) and self.space.curvature.requires_grad
 
     @property
+    def unimodular(self) -> bool:
+        """Whether determinants are kept at 1."""
+        return isinstance(self.space, HalfSpace) and self.space.unimodular
+
+    @property
     def scale(self) -> float:
         return self.space.v_scale if isinstance(self.space, MatrixBall) else 1.0
 
@@ -164,25 +169,35 @@ class Part:
         return p
 
     def points(self, record: Tensor) -> Tensor:
-        """Points (n, *point_shape) of node records of a half space: L L*, and X beside it."""
+        """Points (n, *point_shape) of node records."""
+        if self.is_vector:
+            return record.clone()
+        if isinstance(self.space, MatrixBall):
+            rows, columns = self.shape
+            whole = rows * columns * (1 + self.is_complex)
+            Z = self._matrix(record[:, -2 * whole : -whole], rows, columns)
+            return self.space.storage(Z.mH if self.swapped else Z)
         assert isinstance(self.space, HalfSpace)
         size = self.shape[0]
         i, j = lower(size)
         below = record[:, 2 * size : 2 * size + len(i) * (1 + (self.is_complex and self.kind == "positive"))]
-        entries = (
-            torch.view_as_complex(below.unflatten(-1, (-1, 2)).contiguous())
-            if below.shape[1] > len(i)
-            else below
-        )
+        entries = self._entries(below) if below.shape[1] > len(i) else below
         L = torch.diag_embed(record[:, size : 2 * size].to(entries.dtype))
         L[:, i, j] = entries
-        if self.kind == "positive":
+        if self.kind == "positive":  # L L*
             return self.space.storage(L @ L.mH)
         X = torch.zeros_like(L)
         i, j = torch.triu_indices(size, size)
         X[:, i, j] = X[:, j, i] = record[:, 2 * size + below.shape[1] :]
         Y = L @ L.mT
         return torch.stack([X, (Y + Y.mT) / 2], -1)
+
+    def _matrix(self, flat: Tensor, rows: int, columns: int) -> Tensor:
+        return (self._entries(flat) if self.is_complex else flat).unflatten(-1, (rows, columns))
+
+    @staticmethod
+    def _entries(flat: Tensor) -> Tensor:
+        return torch.view_as_complex(flat.unflatten(-1, (-1, 2)).contiguous())
 
     @cached_property
     def _unpack(self) -> Tensor:
@@ -194,11 +209,7 @@ class Part:
         space = self.space
         if not isinstance(space, HalfSpace | MatrixBall):
             return gradient
-        entries = (
-            torch.view_as_complex(gradient.unflatten(-1, (-1, 2)).contiguous())
-            if self.is_complex
-            else gradient
-        )
+        entries = self._entries(gradient) if self.is_complex else gradient
         M = entries.new_zeros(len(gradient), *self.shape)
         i, j = self.kept
         M[:, i, j] = entries

@@ -1,8 +1,9 @@
 """Points on the move: every node is carried along a tangent vector in its own frame, and its kernel record with it.
 
-Half spaces (Siegel, positive definite) live as frames, and the compiled kernel multiplies the frame itself: no point
-is ever formed, so nothing has to be projected back. All other spaces move their points by the geometry. Float64
-throughout; the pair kernels read records of the dtype they were made for.
+Compiled code moves the records themselves, for all spaces but spheres: frames are multiplied, no point is ever
+factored, so nothing has to be projected back. Where there is none (on a GPU, along exact geodesics, by projection as
+the paper does, with a curvature that is learned) the geometry moves points. Float64 throughout; the pair kernels read
+records of the dtype they were made for.
 """
 
 from __future__ import annotations
@@ -13,10 +14,8 @@ from math import prod
 import torch
 from torch import Tensor
 
-from weyl.geometry.half_space import HalfSpace
-
 from . import native
-from .layout import KINDS, Layout, Part, leaves
+from .layout import Layout, Part, leaves
 
 LONGEST_STEP = (
     1.0  # the fast retraction is right to third order, and stays inside, for steps no longer than this
@@ -24,13 +23,14 @@ LONGEST_STEP = (
 
 
 class _Frames:
-    """The nodes in one half space, as records that are moved in place."""
+    """The nodes in one part, as records that are moved in place."""
 
-    def __init__(self, part: Part, points: Tensor, threads: int | None):
-        self.part, self.threads = part, threads
-        self.state = part.record(points).contiguous()
+    def __init__(self, layout: Layout, part: Part, points: Tensor, threads: int | None):
+        self.layout, self.part, self.threads = layout, part, threads
+        self.state = part.record(points).clone(memory_format=torch.contiguous_format)
         self.free: Tensor | None = None
-        if part.block == 2:  # a Hermitian quaternion is real: what rounding leaves beside it would grow
+        if part.kind == "positive" and part.block == 2:
+            # the diagonal of a Hermitian matrix is real: what rounding leaves beside it would grow
             i, j = part.kept
             self.free = (j != i + 1).repeat_interleave(2).to(points)
 
@@ -42,12 +42,7 @@ class _Frames:
         return totals if self.free is None else totals * self.free
 
     def advance(self, step: Tensor) -> None:
-        part = self.part
-        assert isinstance(part.space, HalfSpace)
-        native.move(
-            self.state, step, KINDS[part.kind], part.is_complex, part.shape[0], part.block,
-            part.space.unimodular, LONGEST_STEP, self.threads,
-        )  # fmt: skip
+        native.move(self.state, step, self.layout, self.part, LONGEST_STEP, self.threads)
 
     def record(self) -> Tensor:
         return self.state
@@ -57,7 +52,7 @@ class _Frames:
 
 
 class _Points:
-    """The nodes in any other space, as points."""
+    """The nodes in one part, as points."""
 
     def __init__(self, part: Part, points: Tensor, exact: bool, projected: bool):
         self.part, self.space, self.exact, self.projected = part, part.space, exact, projected
@@ -112,9 +107,9 @@ class MovingPoints:
         for part, (_, p) in zip(
             layout.parts, leaves(layout.space, points.detach().to(torch.float64)), strict=True
         ):
-            compiled = part.kind in ("siegel", "positive") and p.device.type == "cpu" and native.available()
-            if compiled and not exact and not projected:
-                self.parts.append(_Frames(part, p, threads))
+            compiled = part.kind != "sphere" and p.device.type == "cpu" and native.available()
+            if compiled and not (exact or projected or part.learned):
+                self.parts.append(_Frames(layout, part, p, threads))
             else:
                 self.parts.append(_Points(part, p.clone(), exact, projected))
         self.widths = [part.width for part in self.parts]

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from .layout import Layout, LossLayout, NormLayout
+    from .layout import Layout, LossLayout, NormLayout, Part
 
 LARGEST_SIDE = 64
 """Larger matrices go to torch: there LAPACK's blocks win over one matrix a vector lane."""
@@ -202,10 +202,10 @@ def take_steps(
     extension = _extension()
     assert extension is not None, "no compiled kernel: whoever trains chose wrongly"
     losses = np.zeros(len(steps.rates))
-    unimodular = [bool(getattr(part.space, "unimodular", False)) for part in layout.parts]
     taken, gap = extension.steps(
         states, nodes, problem(layout, norm), extension.PairObjective(*loss), *steps, mean, square, free, *betas,
-        before, unimodular, longest, widest_gap, losses, threads or torch.get_num_threads(),
+        before, [part.unimodular for part in layout.parts], longest, widest_gap, losses,
+        threads or torch.get_num_threads(),
     )  # fmt: skip
     return losses[:taken], gap
 
@@ -230,27 +230,15 @@ def accumulate(
 def move(
     records: Tensor,
     steps: Tensor,
-    kind: int,
-    is_complex: bool,
-    size: int,
-    block: int,
-    unimodular: bool,
+    layout: Layout,
+    part: Part,
     longest: float,
     threads: int | None = None,
 ) -> None:
-    """Moves nodes of a half space along tangent vectors in their frames; records (n, node_size) change in place."""
+    """Moves the nodes of a part along tangent vectors in their frames; records (n, node_size) change in place."""
     extension = _extension()
     assert extension is not None, "no compiled kernel: whoever moves nodes chose wrongly"
     extension.move(
-        records,
-        steps,
-        kind,
-        is_complex,
-        size,
-        block,
-        0,
-        0,
-        unimodular,
-        longest,
+        records, steps, layout.integers, layout.reals(), layout.parts.index(part), part.unimodular, longest,
         threads or torch.get_num_threads(),
-    )
+    )  # fmt: skip
