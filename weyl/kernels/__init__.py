@@ -3,9 +3,18 @@
 Every kernel is tested against the readable formula it replaces, value and gradient; which one runs is chosen from
 device and dtype and never changes a result beyond rounding.
 
-    caller ──► singular_value_decomposition (native.py)
-                 ├─ CPU, compiled    the C++ of native/, many matrices side by side in vector registers
-                 └─ otherwise        torch.linalg.svd: any other device, or installed without a compiler
+    Trainer ──► PairKernel.take_steps     many steps of Adam in one call: compiled, CPU  (native/descent.hpp)
+            ├──► PairKernel.descend       what a batch costs, and its slopes: compiled, CPU
+            └──► PairKernel.gradient      the same by a slope given in Python: any backend
+    users ────► PairKernel.distances, vector_distances, distance_matrix, neighbours; autograd.py for losses of one's own
+    PairKernel (dispatch.py) chooses once, by device and dtype:
+            ├─ native.py    CPU, compiled: pairs side by side in vector registers, threads split the batch
+            ├─ cuda.py      GPU: the same headers compiled by NVRTC at the first call (nvrtc.py), a thread or a team a pair
+            └─ batched.py   closed form in batched torch: any other device, or installed without a compiler
+    singular_value_decomposition (native.py): one-sided Jacobi on the CPU, torch.linalg.svd elsewhere
+
+All of them read the flat records of layout.py; reference.py is slow and judges. moving.py carries points from step to
+step.
 """
 
 from importlib import import_module
