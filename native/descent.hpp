@@ -120,7 +120,9 @@ template <class Entry> struct PairSource {
 };
 
 struct DescentPlan {
-    const std::int64_t *begins, *counts;  // of every step: the number of its first pair, how many pairs
+    // of every step: its epoch, the number of its first pair, how many pairs
+    const std::int64_t *epochs, *begins, *counts;
+    const std::int64_t* orders;  // of the nodes in every epoch
     const double* rates;
     std::size_t steps;
     double betas[2];
@@ -151,11 +153,13 @@ std::size_t take_steps(const DescentPlan& plan, const PairSource<Entry>& source,
     Team::run(threads, [&](std::size_t rank, Team& team) {
         NodeDescent own = node;
         Pairs& mine = pairs[rank];
+        PairSource<Entry> own_source = source;
         for (std::size_t step = 0; step < plan.steps; ++step) {
+            own_source.numbering.order = plan.orders + plan.epochs[step] * std::int64_t(node.count);
             const auto count = static_cast<std::size_t>(plan.counts[step]);
             for (std::size_t c; (c = next_chunk.fetch_add(1)) < chunks.count();) {
                 const std::size_t from = chunks.first(c, count), to = chunks.last(c, count);
-                source.fill(static_cast<std::uint64_t>(plan.begins[step]), from, to, mine.numbers.data(), mine.first.data(),
+                own_source.fill(static_cast<std::uint64_t>(plan.begins[step]), from, to, mine.numbers.data(), mine.first.data(),
                             mine.second.data(), mine.goals.data());
                 chunks.descend(c, rank, mine.first.data(), mine.second.data(), mine.goals.data(), to - from);
             }

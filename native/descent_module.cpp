@@ -57,9 +57,9 @@ nb::tuple descend(const ReadOnlyArray& nodes, const ReadOnlyArray& first, const 
 
 // Steps of Adam where nodes move as frames; see take_steps in descent.hpp.
 nb::tuple steps(const std::vector<Array>& records, const Array& nodes, const PairProblem& problem,
-                const PairObjective& objective, const ReadOnlyArray& blocks, const ReadOnlyArray& order,
+                const PairObjective& objective, const ReadOnlyArray& blocks, const ReadOnlyArray& orders,
                 const ReadOnlyArray& row_of, const ReadOnlyArray& rows, std::uint64_t all, std::uint64_t stride,
-                const ReadOnlyArray& begins, const ReadOnlyArray& counts, const ReadOnlyArray& rates, const Array& mean,
+                const ReadOnlyArray& epochs, const ReadOnlyArray& begins, const ReadOnlyArray& counts, const ReadOnlyArray& rates, const Array& mean,
                 const Array& square, const std::optional<ReadOnlyArray>& free, double first_beta, double second_beta,
                 std::size_t before, const std::vector<bool>& unimodular, double longest, double widest_gap,
                 const Array& losses, int threads) {
@@ -92,15 +92,18 @@ nb::tuple steps(const std::vector<Array>& records, const Array& nodes, const Pai
     node.free = free ? entries<double>(*free, "free", {size}) : nullptr;
     node.betas[0] = first_beta, node.betas[1] = second_beta;
     DescentPlan plan{};
+    if (orders.ndim() != 2) throw nb::value_error("orders must have two axes");
+    plan.orders = entries<std::int64_t>(orders, "orders", {orders.shape(0), n});
+    plan.epochs = entries<std::int64_t>(epochs, "epochs", {count});
     plan.begins = entries<std::int64_t>(begins, "begins", {count});
     plan.counts = entries<std::int64_t>(counts, "counts", {count});
     plan.rates = entries<double>(rates, "rates", {count});
     plan.steps = count, plan.before = before, plan.widest_gap = widest_gap;
     plan.betas[0] = first_beta, plan.betas[1] = second_beta;
     auto* const found = entries<double>(losses, "losses", {count});
-    const PairNumbering numbering = numbering_from(blocks, order, row_of, rows);
-    if (numbering.nodes != n) throw nb::value_error("nodes and rows are of different graphs");
+    const PairNumbering numbering = numbering_from(blocks, plan.orders, n, row_of, rows);
     for (std::size_t s = 0; s < count; ++s) {
+        if (plan.epochs[s] < 0 || std::size_t(plan.epochs[s]) >= orders.shape(0)) throw nb::value_error("a step without an epoch");
         if (plan.counts[s] < 1 || plan.begins[s] < 0 || std::uint64_t(plan.begins[s]) >= all) {
             throw nb::value_error("a step without pairs");
         }
@@ -133,8 +136,8 @@ void bind_descent(nb::module_& module) {
                "Adds the slopes of a batch to the totals of its nodes and to extras; returns the sum of its losses, that of "
                "their slopes in the logarithm of the unit, and the largest gap of components.");
     module.def("steps", &steps, nb::arg("records"), nb::arg("nodes"), nb::arg("problem"), nb::arg("objective"),
-               nb::arg("blocks"), nb::arg("order"), nb::arg("row_of"), nb::arg("rows"), nb::arg("all"), nb::arg("stride"),
-               nb::arg("begins"), nb::arg("counts"), nb::arg("rates"), nb::arg("mean"), nb::arg("square"),
+               nb::arg("blocks"), nb::arg("orders"), nb::arg("row_of"), nb::arg("rows"), nb::arg("all"), nb::arg("stride"),
+               nb::arg("epochs"), nb::arg("begins"), nb::arg("counts"), nb::arg("rates"), nb::arg("mean"), nb::arg("square"),
                nb::arg("free").none(), nb::arg("first_beta"), nb::arg("second_beta"), nb::arg("before"),
                nb::arg("unimodular"), nb::arg("longest"), nb::arg("widest_gap"), nb::arg("losses"), nb::arg("threads"),
                "Trains some steps: changes records, nodes, mean and square, fills losses; returns the steps that were taken "

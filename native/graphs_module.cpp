@@ -138,7 +138,8 @@ void shortest_paths(const ReadOnlyArray& starts, const ReadOnlyArray& targets, c
 void scheduled_pairs(const ReadOnlyArray& blocks, const ReadOnlyArray& order, const ReadOnlyArray& row_of,
                      const ReadOnlyArray& rows, const ReadOnlyArray& numbers, const Array& first, const Array& second,
                      const Array& target) {
-    const PairNumbering numbering = numbering_from(blocks, order, row_of, rows);
+    const std::size_t n = length(order, "order");
+    const PairNumbering numbering = numbering_from(blocks, entries<std::int64_t>(order, "order", {n}), n, row_of, rows);
     const std::size_t count = length(numbers, "numbers");
     const auto* x = entries<std::int64_t>(numbers, "numbers", {count});
     auto *a = entries<std::int64_t>(first, "first", {count}), *b = entries<std::int64_t>(second, "second", {count});

@@ -11,15 +11,15 @@ template <class AnyArray> std::size_t length(const AnyArray& array, const char* 
     return array.shape(0);
 }
 
-inline PairNumbering numbering_from(const ReadOnlyArray& blocks, const ReadOnlyArray& order, const ReadOnlyArray& row_of,
-                                    const ReadOnlyArray& rows) {
+inline PairNumbering numbering_from(const ReadOnlyArray& blocks, const std::int64_t* order, std::size_t n,
+                                    const ReadOnlyArray& row_of, const ReadOnlyArray& rows) {
     if (blocks.ndim() != 2 || rows.ndim() != 2) throw nb::value_error("blocks and rows must have two axes");
-    const std::size_t kinds = blocks.shape(1), n = length(order, "order");
+    const std::size_t kinds = blocks.shape(1);
     check(blocks, "blocks", nb::dtype<std::int64_t>(), {4, kinds});
     check(rows, "rows", rows.dtype(), {rows.shape(0), n});
     const auto* block = static_cast<const std::int64_t*>(blocks.data());
     return {block, block + kinds, block + 2 * kinds, block + 3 * kinds, kinds,
-            entries<std::int64_t>(order, "order", {n}), entries<std::int64_t>(row_of, "row_of", {n}), n};
+            order, entries<std::int64_t>(row_of, "row_of", {n}), n};
 }
 
 // work(entries of the rows)

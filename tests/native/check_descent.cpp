@@ -68,7 +68,7 @@ template <class Real> struct Task {
         std::vector<double> losses;
         for (std::size_t step = first; step < last; step += a_call) {
             const std::size_t count = std::min(a_call, last - step);
-            std::vector<std::int64_t> begins, counts(count, 1600);
+            std::vector<std::int64_t> epochs(count, 0), begins, counts(count, 1600);
             std::vector<double> rates(count, 0.05), found(count);
             for (std::size_t s = 0; s < count; ++s) begins.push_back(std::int64_t((step + s) * 77 % all));
             NodeBatch moved{};
@@ -80,7 +80,7 @@ template <class Real> struct Task {
             node.size = std::size_t(gradient_size), node.mean = mean.data(), node.square = square.data();
             node.betas[0] = 0.9, node.betas[1] = 0.99, node.nodes = copies.data(), node.node_size = node_size;
             node.is_double = sizeof(Real) == 8;
-            const DescentPlan plan{begins.data(), counts.data(), rates.data(), count, {0.9, 0.99}, step, 1e9};
+            const DescentPlan plan{epochs.data(), begins.data(), counts.data(), order.data(), rates.data(), count, {0.9, 0.99}, step, 1e9};
             const PairNumbering numbering{blocks.data(), blocks.data() + 1, blocks.data() + 2, blocks.data() + 3, 1,
                                           order.data(), row_of.data(), nodes};
             const PairSource<std::uint8_t> source{numbering, rows.data(), all, stride};

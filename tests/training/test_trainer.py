@@ -273,7 +273,7 @@ def test_a_time_limit_ends_a_run_at_a_small_rate(trainer):
     run, rates = trainer(steps=10**8), []
     plain = run.schedule
     run.schedule = type("", (), {"__call__": lambda _, *now: rates.append(plain(*now)) or rates[-1], "finished": False,
-                                 "state": {}, "epoch": lambda _, loss: False})()  # fmt: skip
+                                 "by_epoch": False, "state": {}, "epoch": lambda _, loss: False})()  # fmt: skip
     trained = run.run(time_limit=0.5)
     assert trained.complete and 0.5 <= trained.seconds < 10
     assert max(rates) > 0.09 and rates[-1] < 0.05

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import gcd
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +17,17 @@ NEAR_PER_NODE = 32  # so long is that list, for each node, at most
 MOST_NEAR_PER_NODE = (
     256  # unless even the nearest pairs are more; where they exceed this too, batches are uniform
 )
+KEPT_ORDERS = 4  # of the epochs that were asked for last
 LOOKED_ROWS = 256  # give the distribution of distances from which the radius of "near" follows
+
+
+class Ahead(NamedTuple):
+    """The pairs of some steps: those numbered begin, begin + stride, … modulo all pairs, in the order of an epoch."""
+
+    orders: np.ndarray  # (epochs, nodes)
+    which: np.ndarray  # (steps,) the epoch of a step, counted from 0
+    begins: np.ndarray  # (steps,)
+    counts: np.ndarray  # (steps,)
 
 
 class PairSchedule:
@@ -52,7 +63,7 @@ class PairSchedule:
         # An epoch walks through the numbers by a golden stride: each batch takes its share of every part of them.
         self.stride = _coprime(int(self.pairs * GOLDEN), self.pairs)
         self._walk = np.arange(self.batch_size) * self.stride % self.pairs
-        self._shuffle(0)
+        self._orders: dict[int, tuple[np.ndarray, int]] = {}
         if kind == "near":
             self.radius, self._near = self._find_near()
             fits = bool(len(self._near[0]))
@@ -63,11 +74,15 @@ class PairSchedule:
         if step < 0:
             raise ValueError(f"pair schedule: steps count from 0, got {step}")
         if self.kind == "all":
-            numbers = self._numbers(step)
-            return self.numbering.pairs(self.order, numbers, self.dtype)
+            ahead = self.ahead(step, 1)
+            numbers = self._walk[: ahead.counts[0]] + ahead.begins[0]
+            numbers -= self.pairs * (numbers >= self.pairs)
+            return self.numbering.pairs(ahead.orders[0], numbers, self.dtype)
         random = self._random(step)
         count = self.batch_size - (self._near_count if self.kind == "near" else 0)
-        uniform = self.numbering.pairs(self.order, random.integers(self.pairs, size=count), self.dtype)
+        uniform = self.numbering.pairs(
+            self._order_of(0)[0], random.integers(self.pairs, size=count), self.dtype
+        )
         if count == self.batch_size:
             return uniform
         chosen = random.integers(len(self._near[0]), size=self._near_count)
@@ -76,20 +91,20 @@ class PairSchedule:
         )
         return first, second, target
 
-    def ahead(self, step: int, most: int) -> tuple[np.ndarray, np.ndarray]:
-        """Of up to `most` steps of "all" from `step` on, within an epoch: the number of the first pair, how many pairs.
-
-        The numbers of a step go on by `stride`, modulo `pairs`.
-        """
-        epoch, at = divmod(step, self.steps_per_epoch)
-        if epoch != self._epoch:
-            self._shuffle(epoch)
-        ends = [
-            self.pairs * i // self.steps_per_epoch
-            for i in range(at, min(at + most, self.steps_per_epoch) + 1)
-        ]
-        begins = [(self._begin + first * self.stride) % self.pairs for first in ends[:-1]]
-        return np.array(begins, np.int64), np.diff(np.array(ends, np.int64))
+    def ahead(self, step: int, count: int) -> Ahead:
+        """Which pairs the steps of "all" from `step` on take."""
+        steps = range(step, step + count)
+        epochs = range(steps[0] // self.steps_per_epoch, steps[-1] // self.steps_per_epoch + 1)
+        orders = [self._order_of(epoch) for epoch in epochs]
+        which, begins, counts = [], [], []
+        for one in steps:
+            epoch, at = divmod(one, self.steps_per_epoch)
+            first, last = (self.pairs * i // self.steps_per_epoch for i in (at, at + 1))
+            which.append(epoch - epochs[0])
+            begins.append((orders[which[-1]][1] + first * self.stride) % self.pairs)
+            counts.append(last - first)
+        found = (np.array(x, np.int64) for x in (which, begins, counts))
+        return Ahead(np.stack([order for order, _ in orders]), *found)
 
     def importance(self, target: np.ndarray) -> np.ndarray:
         """By how much a pair at this distance must count: its uniform probability over that of the schedule."""
@@ -104,18 +119,14 @@ class PairSchedule:
         """Random numbers of one stream; the key is made uint64 here, since numpy would make it floats."""
         return np.random.Generator(np.random.Philox(key=np.array([self.seed, stream], np.uint64)))
 
-    def _shuffle(self, epoch: int) -> None:
-        random = self._random(2**63 + epoch)  # steps stay below 2^63
-        self.order = self.numbering.shuffled(random)
-        self._begin = int(random.integers(self.pairs))
-        self._epoch = epoch
-
-    def _numbers(self, step: int) -> np.ndarray:
-        """Numbers of the pairs of one step of "all": a piece of begin, begin + stride, … modulo the pairs."""
-        (begin,), (count,) = self.ahead(step, 1)
-        numbers = self._walk[:count] + begin
-        numbers -= self.pairs * (numbers >= self.pairs)
-        return numbers
+    def _order_of(self, epoch: int) -> tuple[np.ndarray, int]:
+        """The circle of nodes in an epoch, and the number that its walk begins with; the last few are kept."""
+        if epoch not in self._orders:
+            random = self._random(2**63 + epoch)  # steps stay below 2^63
+            while len(self._orders) >= KEPT_ORDERS:
+                del self._orders[next(iter(self._orders))]
+            self._orders[epoch] = self.numbering.shuffled(random), int(random.integers(self.pairs))
+        return self._orders[epoch]
 
     # ── near pairs ───────────────────────────────────────────────────────────────────────────────────────────────
     def _find_near(self) -> tuple[np.generic, tuple[np.ndarray, np.ndarray, np.ndarray]]:

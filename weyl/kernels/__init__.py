@@ -9,7 +9,7 @@ device and dtype and never changes a result beyond rounding.
     users ────► PairKernel.distances, vector_distances, distance_matrix, neighbours; autograd.py for losses of one's own
     PairKernel (dispatch.py) chooses once, by device and dtype:
             ├─ native.py    CPU, compiled: pairs side by side in vector registers, threads split the batch
-            ├─ cuda.py      GPU: the same headers compiled by NVRTC at the first call (nvrtc.py), a thread or a team a pair
+            ├─ cuda.py      GPU: the same headers, compiled by NVRTC at the first call (nvrtc.py)
             └─ batched.py   closed form in batched torch: any other device, or installed without a compiler
     singular_value_decomposition (native.py): one-sided Jacobi on the CPU, torch.linalg.svd elsewhere
 

@@ -167,11 +167,12 @@ class Steps(NamedTuple):
     """Which pairs some steps of training take, see PairSchedule, and at which rates."""
 
     blocks: np.ndarray
-    order: np.ndarray
+    orders: np.ndarray  # (epochs, nodes)
     row_of: np.ndarray
     rows: np.ndarray
     pairs: int
     stride: int
+    which: np.ndarray  # (steps,) int64: the epoch of a step
     begins: np.ndarray  # (steps,) int64
     counts: np.ndarray  # (steps,) int64
     rates: np.ndarray  # (steps,) float64

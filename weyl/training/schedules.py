@@ -22,7 +22,7 @@ class Cosine:
         """Told the mean loss of an epoch; whether it was the best so far, which is kept."""
         return False
 
-    finished = False
+    finished, by_epoch = False, False
 
     @property
     def state(self) -> dict[str, float]:
@@ -35,6 +35,8 @@ class Cosine:
 
 class Plateau:
     """The paper's: a tenth of the rate for some epochs, then the rate, divided by 5 whenever nothing is gained."""
+
+    by_epoch = True  # what comes next may change with every one
 
     def __init__(self, config: Config, steps_per_epoch: int):
         self.config, self.rate = config, config.rate

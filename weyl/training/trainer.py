@@ -33,6 +33,7 @@ WIDEST_GAP = 16.0  # between components of v: up to it distances in float32 were
 LOOK = 0.2  # seconds between two looks at the callback
 REPORT = 200  # steps a mean loss is taken over; setbacks and checkpoints go back to its end
 PAIRS_A_REPORT = 1 << 24  # fewer steps where batches are large: they take long
+STEPS_A_CALL = 64  # of compiled steps, at most
 WORK_A_CALL = 1 << 24  # pairs times rank^3 in one call of compiled steps: some hundredths of a second
 LEAST_SLOWNESS = 1e-3  # the rate is halved after a loss that is no number, at most down to this share
 
@@ -147,8 +148,6 @@ class Trainer:
                     look(state)
                     stop = state.stop
                 stop = self._train(self._rates(progress, steps), stop)
-                if self.step % self.pairs.steps_per_epoch == 0:
-                    self._end_of_epoch()
                 if self.step % self.report_every == 0 or self._ended(time_limit):
                     self._report()
         complete = self._ended(time_limit)
@@ -220,11 +219,10 @@ class Trainer:
         """Steps in one call of compiled code: to rounding what _train_batch does, one after the other."""
         schedule, optimizer = self.pairs, self.optimizer
         assert isinstance(optimizer, Adam)
-        begins, counts = schedule.ahead(self.step, len(rates))
-        numbering = schedule.numbering
+        ahead, numbering = schedule.ahead(self.step, len(rates)), schedule.numbering
         steps = Steps(
-            numbering.blocks, schedule.order, numbering.row_of, schedule.distances.rows, schedule.pairs,
-            schedule.stride, begins, counts, np.array(rates),
+            numbering.blocks, ahead.orders, numbering.row_of, schedule.distances.rows, schedule.pairs, schedule.stride,
+            ahead.which, ahead.begins, ahead.counts, np.array(rates),
         )  # fmt: skip
         widest = WIDEST_GAP if self.kernel.dtype == torch.float32 else math.inf
         losses, gap = self.kernel.take_steps(
@@ -233,18 +231,20 @@ class Trainer:
         )  # fmt: skip
         optimizer.count += len(losses)
         self.seconds = time.monotonic() - self._began
-        for loss, count in zip(losses.tolist(), counts.tolist(), strict=False):
+        for loss, count in zip(losses.tolist(), ahead.counts.tolist(), strict=False):
             self._count(loss, count, gap, gap > widest)
 
     def _count(self, loss: float, count: int, gap: float, wide: bool) -> None:
         """Notes a step that was taken; where float32 was too short for its gap, the next ones are in float64."""
+        if wide and self.kernel.dtype == torch.float32:
+            self.kernel = self.kernel.to(torch.float64)
         for sums in (self._sums, self._epoch):
             sums += sums.new_tensor([loss, count])
         self.step += 1
         self.pairs_seen += count
         self.gap = gap
-        if wide and self.kernel.dtype == torch.float32:
-            self.kernel = self.kernel.to(torch.float64)
+        if self.step % self.pairs.steps_per_epoch == 0:
+            self._end_of_epoch()
 
     @property
     def in_one_call(self) -> bool:
@@ -263,9 +263,10 @@ class Trainer:
         if not self.in_one_call:
             return [self.slowness * self.schedule(self.step, progress)]
         size = max(part.shape[0] for part in self.kernel.layout.parts)
+        epoch = self.pairs.steps_per_epoch
         most = min(
             max(1, WORK_A_CALL // (self.pairs.batch_size * size**3)),
-            self.pairs.steps_per_epoch - self.step % self.pairs.steps_per_epoch,
+            epoch - self.step % epoch if self.schedule.by_epoch else STEPS_A_CALL,
             self.report_every - self.step % self.report_every,
             max(1, self.config.steps - self.step),
             steps - self.step if steps is not None else self.config.steps,
