@@ -26,9 +26,9 @@ inline AlignedMemory aligned_memory(std::size_t bytes) {
     return AlignedMemory(::operator new(std::max<std::size_t>(bytes, 64), std::align_val_t(64)));
 }
 
-// How many chunks: each at least 512 pairs, and their sums, a row a node, no more than two for each pair.
+// How many chunks: each at least 256 pairs, and their sums, a row a node, no more than two for each pair.
 inline std::size_t chunks_of(std::size_t pairs, std::size_t nodes) {
-    const std::size_t most = std::min<std::size_t>({pairs / 512, 2 * pairs / std::max<std::size_t>(nodes, 1), 64});
+    const std::size_t most = std::min<std::size_t>({pairs / 256, 2 * pairs / std::max<std::size_t>(nodes, 1), 64});
     return std::max<std::size_t>(most, 1);
 }
 

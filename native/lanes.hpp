@@ -16,6 +16,12 @@
 #define WEYL_FUNCTION
 #endif
 
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && !defined(__CUDACC_RTC__)
+#define WEYL_INTERLEAVE _Pragma("GCC unroll 8")  // rounds whose operations can overlap: the compiler would not see it
+#else
+#define WEYL_INTERLEAVE WEYL_UNROLL
+#endif
+
 #if !defined(WEYL_UNROLL)
 #define WEYL_UNROLL  // a CPU compiler decides for itself; weyl/kernels/cuda.py defines it for the GPU
 #endif

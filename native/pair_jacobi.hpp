@@ -172,7 +172,10 @@ WEYL_INLINE int pair_jacobi(Number<Lane, is_complex>* x, Number<Lane, is_complex
                     turn |= any(oblique[m]);
                 }
                 if (!turn) continue;
-                WEYL_UNROLL
+                // First all angles, then all rotations: an angle is a chain of operations that wait for each other, and
+                // chains of several meetings fill each other's gaps.
+                Entry s[Team::together], t[Team::together];
+                WEYL_INTERLEAVE
                 for (int m = 0; m < Team::together; ++m) {
                     int i, j;
                     if (!opponents(base + m * team.size, i, j)) continue;
@@ -190,9 +193,7 @@ WEYL_INLINE int pair_jacobi(Number<Lane, is_complex>* x, Number<Lane, is_complex
                         turning = select(oblique[m] & (square[m] > far * noise[m]), Lane(1), turning);
                     }
                     const Lane fi = factor[i], fj = factor[j], scale = quotient * inverse(fi * fj);
-                    const Entry s = (scale * (fj * fj)) * gamma[m], t = (scale * (fi * fi)) * gamma[m];
-                    rotate_pair(x + i * rows, x + j * rows, rows, s, t);
-                    if (vectors) rotate_pair(w + i * depth, w + j * depth, depth, s, t);
+                    s[m] = (scale * (fj * fj)) * gamma[m], t[m] = (scale * (fi * fi)) * gamma[m];
                     const Lane c = inverse_root(Lane(1) + tangent), square_of_c = c * c;
                     factor[i] = fi * c, factor[j] = fj * c;
                     if (columns > 4) {
@@ -203,6 +204,13 @@ WEYL_INLINE int pair_jacobi(Number<Lane, is_complex>* x, Number<Lane, is_complex
                     }
                     alpha[i] = hermitian ? alpha[i] + shift : maximum(alpha[i] + shift, Lane(0));
                     alpha[j] = hermitian ? alpha[j] - shift : maximum(alpha[j] - shift, Lane(0));
+                }
+                WEYL_UNROLL
+                for (int m = 0; m < Team::together; ++m) {
+                    int i, j;
+                    if (!opponents(base + m * team.size, i, j)) continue;
+                    rotate_pair(x + i * rows, x + j * rows, rows, s[m], t[m]);
+                    if (vectors) rotate_pair(w + i * depth, w + j * depth, depth, s[m], t[m]);
                 }
             }
             team.sync();

@@ -140,7 +140,7 @@ def test_effort_and_recipe(embed, here, monkeypatch):
         seen["steps"] = state.steps
 
     monkeypatch.setattr("weyl.cli.progress.Progress.__call__", stop)
-    monkeypatch.setattr("weyl.tasks.reconstruction.SCOUTING", 10**6)
+    monkeypatch.setattr("weyl.training.rounds.ROUNDS", ())
     steps = {}
     for effort in ("quick", "normal", "best"):
         record = embed("grid(3,3)", "--effort", effort, config=None)

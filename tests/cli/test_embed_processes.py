@@ -35,7 +35,7 @@ import time
 from weyl.training.trainer import Trainer
 train = Trainer._train
 def slowly(self, *arguments):
-    time.sleep(0.0005)  # so that no machine is at the end before it is killed
+    time.sleep(0.0005 * len(arguments[0]))  # so that no machine is at the end before it is killed
     return train(self, *arguments)
 Trainer._train = slowly
 """

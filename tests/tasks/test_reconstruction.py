@@ -33,6 +33,7 @@ SPACES = [
 @pytest.fixture
 def always(monkeypatch):
     monkeypatch.setattr("weyl.training.trainer.LOOK", 0.0)
+    monkeypatch.setattr("weyl.training.trainer.WORK_A_CALL", 0)
 
 
 @pytest.mark.parametrize("space", SPACES)
@@ -167,15 +168,16 @@ def test_config_goes_before_the_arguments(always):
     assert embedding.config == quick.config and torch.equal(embedding.points, quick.points)
 
 
-def test_more_starts_are_no_worse_than_their_first(always):
+@pytest.mark.parametrize("seed", [3, 4])
+def test_many_starts_find_what_one_does_not(seed):
     """A path in a line gets stuck from most starts."""
     losses = {}
-    for starts in (1, 8):
-        config = short(400, starts=starts, ranking=0.0)
+    for starts in (1, 12):
+        config = short(2000, starts=starts, ranking=0.0, rate=0.05)
         losses[starts] = weyl.embed(
-            "grid(9)", "euclidean(1)", seed=2, config=config
+            "grid(25)", "euclidean(1)", "riemannian", seed=seed, config=config
         ).scores.average_distortion
-    assert losses[8] < 0.01 < losses[1]
+    assert losses[12] < 0.01 < losses[1]
 
 
 def test_numbers_and_dtypes_of_other_libraries():

@@ -24,6 +24,7 @@ def hears():
 def always(monkeypatch):
     """Every step is looked at."""
     monkeypatch.setattr("weyl.training.trainer.LOOK", 0.0)
+    monkeypatch.setattr("weyl.training.trainer.WORK_A_CALL", 0)
 
 
 def state():
@@ -77,7 +78,7 @@ def test_beside_the_main_thread_nothing_is_touched(hears):
     assert handlers == [signal.default_int_handler]
 
 
-def test_ctrl_c_stops_a_run_at_its_next_look(trainer, hears, always, one_by_one):
+def test_ctrl_c_stops_a_run_at_its_next_look(trainer, hears, always):
     run = trainer(steps=10**6)
 
     def callback(state):
@@ -152,7 +153,7 @@ def test_a_log_that_cannot_be_is_refused_before_training(trainer, tmp_path, path
 
 
 # ── checkpoints ──────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_checkpoints_are_written_when_it_is_time(trainer, tmp_path, always, one_by_one):
+def test_checkpoints_are_written_when_it_is_time(trainer, tmp_path, always):
     path, run, times = tmp_path / "checkpoint", trainer(steps=30), []
     watch = Watch(run, Interrupt(), path=path, every=0.0, identity={"seed": 1})
     save = watch.keep

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -169,8 +170,8 @@ class Space(ABC):
         batch = a.shape[: a.ndim - len(self.point_shape)]
         time = numbers(t, f"{self.name}: t").to(a)
         try:
-            torch.broadcast_shapes(time.shape, batch)
-        except RuntimeError:
+            np.broadcast_shapes(time.shape, batch)
+        except ValueError:
             shapes = f"{tuple(time.shape)} for points {tuple(batch)}"
             raise ValueError(f"{self.name}: t must broadcast with the batch, got shapes {shapes}") from None
         time = time.reshape(*time.shape, *[1] * len(self.point_shape))
@@ -320,8 +321,8 @@ class Space(ABC):
             scale = max(scale, float(x.detach().abs().amax())) if point and x.numel() else scale
         entered = [x if index >= tight else self.structured(x) for index, x in enumerate(entered)]
         try:
-            shapes = torch.broadcast_shapes(*(x.shape for x in entered))
-        except RuntimeError:
+            shapes = np.broadcast_shapes(*(x.shape for x in entered))  # torch's loads half a second of sympy
+        except ValueError:
             batches = " and ".join(str(tuple(x.shape[: x.ndim - len(self.point_shape)])) for x in entered)
             raise ValueError(f"{self.name}: batches of shapes {batches} do not broadcast") from None
         return Visit(dtype, [x.expand(shapes) for x in entered])

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -132,7 +133,7 @@ def solve_lower(factor: Matrix, right: Matrix) -> Matrix:
     """X with factor X = right, factor lower triangular."""
     if isinstance(factor, Tensor):
         return torch.linalg.solve_triangular(factor, right, upper=False)
-    shape = torch.broadcast_shapes(factor.high.shape[:-2], right.high.shape[:-2])
+    shape = np.broadcast_shapes(factor.high.shape[:-2], right.high.shape[:-2])
     right = Twofold(*(part.expand(*shape, *part.shape[-2:]).clone() for part in (right.high, right.low)))
     size = factor.high.shape[-1]
     for j in range(size):

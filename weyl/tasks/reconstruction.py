@@ -27,17 +27,16 @@ from weyl.graphs.graph import Graph, components_note
 from weyl.graphs.graph import graph as make_graph
 from weyl.training.config import Config
 from weyl.training.plan import plan
+from weyl.training.rounds import best_start
 from weyl.training.starts import random_start, warm_start
-from weyl.training.trainer import Diverged, State, Trained, Trainer
+from weyl.training.trainer import State, Trained, Trainer
 from weyl.training.units import diameter_of, unit_for
 from weyl.training.watch import Interrupt, Watch, resumed
 from weyl.training.workers import Workers
 
 SPACE, METRIC = "upper(4)", "f1"
 RANKING = 0.5  # where edges have one length: docs/training.md has what it wins and costs
-SCOUTING = 20  # a start is tried for this part of the steps
-SCOUTING_RATE = 2.0  # at this multiple of the rate: it has farther to go in less time
-WARM_RATE = 0.2  # of the rate, where points start near their places
+WARM_RATE = 0.3  # of the rate, where points start near their places
 WARM_STEPS = 0.25  # of the steps
 EVALUATION = 0.4e-6  # seconds a pair, kept back from a time limit
 KEPT_LOSSES = 400  # at most, in the file
@@ -249,27 +248,18 @@ def _points(task: _Task, start: Embedding | None) -> Tensor:
 
 
 def _try_starts(task: _Task, trainer: Trainer, watch: Watch, left: Callable[[], float | None]) -> None:
-    """Puts the trainer where the best of several starts came to in a short training."""
-    if task.config.starts == 1:
-        return
-    steps = max(1, task.config.steps // SCOUTING)
-    short = task.config.with_({"steps": steps, "starts": 1, "warmup": min(task.config.warmup, steps // 10)})
-    short = short.with_({"rate": SCOUTING_RATE * short.rate})
-    least = math.inf
-    for number in range(task.config.starts):
-        points = random_start(task.space, task.distances.n, short.spread, short.seed, number)
-        scout, remaining = task.trainer(short, points), left()
-        try:
-            loss = scout.run(
-                time_limit=remaining and remaining / (2 * SCOUTING), look=watch.of_start(number + 1)
-            ).loss
-        except Diverged:
-            continue
-        if loss < least:
-            least = loss
-            trainer.begin_at(scout)
-        if task.workers.any(watch.stopped):
-            return
+    """Puts the trainer where the best of several starts came to in short trainings."""
+
+    def make(config: Config, number: int) -> Trainer:
+        return task.trainer(
+            config, random_start(task.space, task.distances.n, config.spread, config.seed, number)
+        )
+
+    found = best_start(
+        task.config, make, lambda number: watch.of_start(number + 1), lambda: task.workers.any(watch.stopped), left()
+    )  # fmt: skip
+    if found:
+        trainer.begin_at(found)
 
 
 def _say(task: _Task) -> None:

@@ -34,10 +34,10 @@ class Config:
         "all"  # all: each once an epoch; near: half of a batch from near pairs; sampled: with replacement
     )
     batch: int = 8192  # pairs a step
-    steps: int = 12_000
+    steps: int = 20_000
     optimizer: str = "adam"  # or sgd
-    rate: float = 0.05  # of the largest step, in units of the space
-    betas: tuple[float, float] = (0.9, 0.99)  # of Adam
+    rate: float = 0.07  # of the largest step, in units of the space
+    betas: tuple[float, float] = (0.7, 0.99)  # of Adam
     clip: float = 10.0  # longest gradient of all nodes together, for sgd
     schedule: str = "cosine"  # to zero at the end; or plateau: divided by 5 where nothing is gained
     warmup: int = 200  # steps until the rate is reached, for cosine
@@ -48,7 +48,7 @@ class Config:
         "retraction"  # or geodesic, exact; or projection: p + X, back into the space, as the paper does
     )
     spread: float = 0.3  # of the random start
-    starts: int = 1  # each tried for a twentieth of the steps, at twice the rate; the best goes on
+    starts: int = 1  # tried in rounds of short trainings (rounds.py); the best goes on
     unit: float = (
         0.0  # graph units a unit of the space; 0: 1, or where that does not fit what the graph asks for
     )

@@ -7,12 +7,13 @@ from typing import Any
 
 from .config import Config
 
-STEPS = {"quick": 1500, "normal": 12_000, "best": 60_000}
+STEPS = {"quick": 1500, "normal": 20_000, "best": 80_000}
 EPOCHS = {"quick": 20, "normal": 400, "best": 2000}  # or more steps, until every pair was seen so often
-RATE = {"quick": 0.1, "normal": 0.05, "best": 0.05}  # few steps have to be long
-STARTS = {"quick": 1, "normal": 16, "best": 32}
+STARTS = {"quick": 1, "normal": 12, "best": 32}
 FEWEST_STEPS = 4000  # for which several starts are tried: below it a trial is too short to tell
-PAIRS = {"quick": 60e6, "normal": 600e6, "best": 6e9}  # seen in a run, at most: large graphs take fewer steps
+RATE_ALONE = {"quick": 0.1, "normal": 0.07, "best": 0.07}  # from a random start; few steps have to be long
+RATE_AFTER = 0.04  # from where the best of several starts has come to
+PAIRS = {"quick": 60e6, "normal": 400e6, "best": 6e9}  # seen in a run, at most: large graphs take fewer steps
 BATCH = 8192
 PAIRS_PER_NODE = 8  # in a batch: then moving the nodes costs little beside their pairs
 PAPER_EPOCHS = {"quick": 100, "normal": 3000, "best": 3000}
@@ -26,8 +27,9 @@ def plan(config: Config, nodes: int, pairs: int, given: Mapping[str, Any]) -> Co
     wanted = max(STEPS[config.effort], EPOCHS[config.effort] * -(-pairs // batch))
     steps = int(min(wanted, max(200, PAIRS[config.effort] // batch)))
     steps = int(given.get("steps", steps))
-    found: dict[str, Any] = {"batch": batch, "steps": steps, "rate": RATE[config.effort]}
-    found["starts"] = STARTS[config.effort] if steps >= FEWEST_STEPS else 1
+    starts = int(given.get("starts", STARTS[config.effort] if steps >= FEWEST_STEPS else 1))
+    rate = RATE_ALONE[config.effort] if starts == 1 else RATE_AFTER
+    found: dict[str, Any] = {"batch": batch, "steps": steps, "starts": starts, "rate": rate}
     found["warmup"] = min(config.warmup, steps // 10)
     return config.with_(found | dict(given))
 

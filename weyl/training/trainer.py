@@ -117,10 +117,8 @@ class Trainer:
         self.step, self.pairs_seen, self.seconds, self.gap = 0, 0, 0.0, 0.0
         self.slowness, self.setbacks = 1.0, 0
         self.losses: list[tuple[int, float]] = []
-        self._sums = torch.zeros(
-            2, dtype=torch.float64, device=self.device
-        )  # loss and pairs since the last report
-        self._epoch = self._sums.clone()
+        self._sums = [0.0, 0.0]  # loss and pairs since the last report
+        self._epoch = [0.0, 0.0]
         self._good: dict[str, Any] | None = None  # the state at the last report, or at the start
         self._best: dict[str, Tensor] | None = None  # what the best epoch of a plateau left
         self._began = time.monotonic()
@@ -239,7 +237,7 @@ class Trainer:
         if wide and self.kernel.dtype == torch.float32:
             self.kernel = self.kernel.to(torch.float64)
         for sums in (self._sums, self._epoch):
-            sums += sums.new_tensor([loss, count])
+            sums[0], sums[1] = sums[0] + loss, sums[1] + count
         self.step += 1
         self.pairs_seen += count
         self.gap = gap
@@ -283,17 +281,17 @@ class Trainer:
 
     # ── epochs, reports, setbacks ────────────────────────────────────────────────────────────────────────────────
     def _end_of_epoch(self) -> None:
-        loss = float(self._epoch[0] / self._epoch[1].clamp(min=1))
-        self._epoch.zero_()
+        loss = self._epoch[0] / max(self._epoch[1], 1.0)
+        self._epoch = [0.0, 0.0]
         if self.schedule.epoch(loss):
-            self._best = {name: x.clone() for name, x in self._found().items()}
+            self._best = {name: x.clone() for name, x in self.found.items()}
 
     def _report(self) -> None:
         """Notes the mean loss; where it is no number goes back to the last report, half as fast."""
         loss = self._loss()
         if self._sound(loss):
             self.losses.append((self.step, loss))
-            self._sums.zero_()
+            self._sums = [0.0, 0.0]
             self._good = self.state
             return
         slowness, setbacks, seconds = self.slowness / 2, self.setbacks + 1, self.seconds
@@ -310,12 +308,12 @@ class Trainer:
 
     def _sound(self, loss: float) -> bool:
         measured = math.isfinite(loss) or not self.step
-        return measured and all(bool(x.isfinite().all()) for x in self._found().values())
+        return measured and all(bool(x.isfinite().all()) for x in self.found.values())
 
     def _loss(self) -> float:
         """The mean loss since the last report, or until it."""
         if self._sums[1] > 0:
-            return float(self._sums[0] / self._sums[1])
+            return self._sums[0] / self._sums[1]
         return self.losses[-1][1] if self.losses else math.nan
 
     # ── what a run says of itself ────────────────────────────────────────────────────────────────────────────────
@@ -336,7 +334,7 @@ class Trainer:
         )
 
     def _trained(self, complete: bool) -> Trained:
-        last = {name: x.clone() for name, x in self._found().items()}
+        last = {name: x.clone() for name, x in self.found.items()}
         self._put(self._best or last)
         space = fixed_space(self.kernel.space)
         trained = Trained(
@@ -358,7 +356,8 @@ class Trainer:
         return trained
 
     # ── what is trained, and what a checkpoint keeps ─────────────────────────────────────────────────────────────
-    def _found(self) -> dict[str, Tensor]:
+    @property
+    def found(self) -> dict[str, Tensor]:
         """Points and learned numbers, as they are now."""
         points = {f"points.{i}": x for i, x in enumerate(self.moving.state)}
         return points | {f"learned.{i}": x for i, x in enumerate(self.learned.values)}
@@ -370,9 +369,9 @@ class Trainer:
     def _more(self) -> tuple[dict[str, Tensor], ...]:
         return self.optimizer.state, self.learned.moments, self._best or {}
 
-    def begin_at(self, other: Trainer) -> None:
-        """Makes the points and learned numbers of another run of the same task the start of this one."""
-        self._put(other._found())
+    def begin_at(self, found: dict[str, Tensor]) -> None:
+        """Makes what another run of the same task found the start of this one."""
+        self._put(found)
 
     @property
     def kept(self) -> dict[str, Any]:
@@ -382,7 +381,8 @@ class Trainer:
     @property
     def state(self) -> dict[str, Any]:
         """Everything that changes while training: plain numbers, and under "tensors" copies of all tensors."""
-        tensors = self._found() | {"sums": self._sums, "epoch": self._epoch}
+        sums = {"sums": self._sums, "epoch": self._epoch}
+        tensors = self.found | {name: torch.tensor(x, dtype=torch.float64) for name, x in sums.items()}
         for prefix, more in zip(PREFIXES, self._more(), strict=True):
             tensors |= {prefix + name: x for name, x in more.items()}
         return {
@@ -406,7 +406,7 @@ class Trainer:
         self.schedule.state = kept["schedule"]
         self._put(tensors)
         self.optimizer.state, self.learned.moments, self._best = optimizer, moments, best or None
-        self._sums, self._epoch = (tensors[name].clone().to(self.device) for name in ("sums", "epoch"))
+        self._sums, self._epoch = (tensors[name].tolist() for name in ("sums", "epoch"))
         if kept["dtype"] != self.dtype:
             self.kernel = self.kernel.to(getattr(torch, kept["dtype"]))
 
