@@ -195,7 +195,7 @@ def take_steps(
     widest_gap: float,
     threads: int | None = None,
 ) -> tuple[np.ndarray, float]:
-    """Steps of Adam in half spaces; states, nodes, mean and square change in place.
+    """Steps of Adam where all nodes move as frames; states, nodes, mean and square change in place.
 
     The same bits, whatever the threads. Returns the summed loss of every step that was taken, and the gap of the last:
     one beyond the widest ends them.

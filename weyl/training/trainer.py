@@ -34,7 +34,7 @@ LOOK = 0.2  # seconds between two looks at the callback
 REPORT = 200  # steps a mean loss is taken over; setbacks and checkpoints go back to its end
 PAIRS_A_REPORT = 1 << 24  # fewer steps where batches are large: they take long
 STEPS_A_CALL = 64  # of compiled steps, at most
-WORK_A_CALL = 1 << 24  # pairs times rank^3 in one call of compiled steps: some hundredths of a second
+WORK_A_CALL = 1 << 24  # pairs times rank^3, or a vector's length, in one call of compiled steps: hundredths of a second
 LEAST_SLOWNESS = 1e-3  # the rate is halved after a loss that is no number, at most down to this share
 
 
@@ -260,10 +260,10 @@ class Trainer:
         """Of the next steps, as many as one call takes before anything has to be done between two."""
         if not self.in_one_call:
             return [self.slowness * self.schedule(self.step, progress)]
-        size = max(part.shape[0] for part in self.kernel.layout.parts)
+        work = sum(rows * columns**2 for rows, columns in (part.shape for part in self.kernel.layout.parts))
         epoch = self.pairs.steps_per_epoch
         most = min(
-            max(1, WORK_A_CALL // (self.pairs.batch_size * size**3)),
+            max(1, WORK_A_CALL // (self.pairs.batch_size * work)),
             epoch - self.step % epoch if self.schedule.by_epoch else STEPS_A_CALL,
             self.report_every - self.step % self.report_every,
             max(1, self.config.steps - self.step),
