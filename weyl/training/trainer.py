@@ -34,7 +34,7 @@ LOOK = 0.2  # seconds between two looks at the callback
 REPORT = 200  # steps a mean loss is taken over; setbacks and checkpoints go back to its end
 PAIRS_A_REPORT = 1 << 24  # fewer steps where batches are large: they take long
 STEPS_A_CALL = 64  # of compiled steps, at most
-WORK_A_CALL = 1 << 24  # pairs times rank^3, or a vector's length, in one call of compiled steps: hundredths of a second
+WORK_A_CALL = 1 << 24  # pairs times rank^3 (a vector: its length) in one call of compiled steps
 LEAST_SLOWNESS = 1e-3  # the rate is halved after a loss that is no number, at most down to this share
 
 
